@@ -1,0 +1,149 @@
+"""Reading what a user named and writing so that nothing is ever lost or half-written."""
+
+import errno
+import os
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import BinaryIO, Final
+
+from ctestbed.core.errors import CtestbedError, EnvironmentLacksError, InputError, Where
+
+MAX_TEXT_BYTES: Final = 64 * 2**20
+"""The largest text input read whole (testbed files, envelopes)."""
+
+
+def read_input(name: str, *, limit: int = MAX_TEXT_BYTES, what: str = "input") -> bytes:
+    """Read a file, or standard input for `-`, refusing more than `limit` bytes.
+
+    Never reads further than one byte past the limit, so a 1 GB file costs nothing.
+
+    Raises:
+        InputError: no such file, a directory, unreadable, or over the limit.
+    """
+    try:
+        if name == "-":
+            content = sys.stdin.buffer.read(limit + 1)
+        else:
+            with Path(name).open("rb") as stream:
+                content = stream.read(limit + 1)
+    except (OSError, ValueError) as error:
+        raise _unreadable(name, what, error) from error
+    if len(content) > limit:
+        raise InputError(
+            "CTB-C010",
+            f"{what} {name!r} is larger than {limit} bytes",
+            where=Where(file=name),
+            hint="check that this is the file you meant",
+        )
+    return content
+
+
+def _unreadable(name: str, what: str, error: OSError | ValueError) -> CtestbedError:
+    where = Where(file=name)
+    if isinstance(error, FileNotFoundError):
+        return InputError(
+            "CTB-C011", f"{what} {name!r} does not exist", where=where, hint="check the path"
+        )
+    if isinstance(error, PermissionError):
+        return EnvironmentLacksError(
+            "CTB-C012",
+            f"{what} {name!r} may not be read by this user",
+            where=where,
+            hint="check its permissions",
+        )
+    reason = error.strerror if isinstance(error, OSError) else str(error)
+    return InputError("CTB-C013", f"{what} {name!r} cannot be read: {reason}", where=where)
+
+
+def write_output(path: Path, content: bytes, *, force: bool = False, mode: int = 0o644) -> None:
+    """Write a user's output file atomically; refuse to replace one unless `force`.
+
+    Raises:
+        InputError: the file exists and `force` is not set.
+        EnvironmentLacksError: no space, no permission, no such directory.
+    """
+    if path.exists() and not force:
+        raise InputError(
+            "CTB-C014",
+            f"{str(path)!r} exists already",
+            where=Where(file=str(path)),
+            hint="use --force to replace it, or name another file",
+        )
+    if path.is_dir() or (path.exists() and not path.is_file()):
+        _write_special(path, content)
+        return
+    write_atomic(path, content, mode=mode)
+
+
+def _write_special(path: Path, content: bytes) -> None:
+    """Write to a device or pipe, which a rename would replace instead of filling."""
+    try:
+        with path.open("wb") as stream:
+            stream.write(content)
+    except OSError as error:
+        raise unwritable(path, error) from error
+
+
+def write_atomic(path: Path, content: bytes, *, mode: int = 0o644) -> None:
+    """Write to a temporary file beside `path`, flush it to disk, then rename it into place."""
+    write_atomic_with(path, lambda stream: _write_all(stream, content), mode=mode)
+
+
+def _write_all(stream: BinaryIO, content: bytes) -> None:
+    stream.write(content)
+
+
+def write_atomic_with(
+    path: Path, fill: Callable[[BinaryIO], None], *, mode: int = 0o644
+) -> None:
+    """Like `write_atomic`, for content produced piece by piece."""
+    temporary: str | None = None
+    try:
+        handle, temporary = tempfile.mkstemp(prefix=f".{path.name[:64]}.", dir=path.parent)
+        with os.fdopen(handle, "wb") as stream:
+            fill(stream)
+            stream.flush()
+            os.fchmod(stream.fileno(), mode)
+            os.fsync(stream.fileno())
+        os.replace(temporary, path)
+        temporary = None
+    except OSError as error:
+        raise unwritable(path, error) from error
+    finally:
+        if temporary is not None:
+            Path(temporary).unlink(missing_ok=True)
+    _sync_directory(path.parent)
+
+
+def _sync_directory(directory: Path) -> None:
+    """Make the rename itself durable, where the file system can."""
+    try:
+        handle = os.open(directory, os.O_RDONLY)
+    except OSError:
+        return
+    try:
+        os.fsync(handle)
+    except OSError:
+        pass
+    finally:
+        os.close(handle)
+
+
+def unwritable(path: Path, error: OSError) -> CtestbedError:
+    """Explain why `path` could not be written."""
+    where = Where(file=str(path))
+    if error.errno in {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}:
+        return EnvironmentLacksError(
+            "CTB-C015",
+            f"no space to write {str(path)!r}; nothing that was there before is lost",
+            where=where,
+            hint="free some space and run it again",
+        )
+    return EnvironmentLacksError(
+        "CTB-C016",
+        f"{str(path)!r} cannot be written: {error.strerror or error}",
+        where=where,
+        hint="check that its directory exists and may be written",
+    )
