@@ -1,0 +1,1 @@
+"""Floor 3: trust. Roots, chains, freshness, appraisal. Knows no byte layouts."""

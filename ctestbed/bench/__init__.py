@@ -1,0 +1,1 @@
+"""Floor 4: benchmarks, whole-testbed runs, and the reports made of them."""

@@ -1,0 +1,1 @@
+"""Floor 2: paths over a topology. Knows no traffic."""
