@@ -95,9 +95,7 @@ def _write_all(stream: BinaryIO, content: bytes) -> None:
     stream.write(content)
 
 
-def write_atomic_with(
-    path: Path, fill: Callable[[BinaryIO], None], *, mode: int = 0o644
-) -> None:
+def write_atomic_with(path: Path, fill: Callable[[BinaryIO], None], *, mode: int = 0o644) -> None:
     """Like `write_atomic`, for content produced piece by piece."""
     temporary: str | None = None
     try:
@@ -107,7 +105,7 @@ def write_atomic_with(
             stream.flush()
             os.fchmod(stream.fileno(), mode)
             os.fsync(stream.fileno())
-        os.replace(temporary, path)
+        Path(temporary).replace(path)
         temporary = None
     except OSError as error:
         raise unwritable(path, error) from error

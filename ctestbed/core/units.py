@@ -114,9 +114,7 @@ def _parse(
 _BASE: Final = {"rate": "bit/s", "size": "bytes", "time": "ps", "length": "mm"}
 
 
-def _unit_error(
-    text: str, unit: str, what: str, example: str, where: Where | None
-) -> InputError:
+def _unit_error(text: str, unit: str, what: str, example: str, where: Where | None) -> InputError:
     if not unit:
         reason, hint = "has no unit", f"write the unit, such as `{example}`"
     elif what == "size" and unit in {"k", "K", "M", "G", "T", "P"}:

@@ -1,0 +1,197 @@
+"""Models of files that people write: strict fields, exact quantities, all findings at once."""
+
+from enum import Enum
+from typing import Annotated, Any, Final, TypeAlias, TypeVar
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError, WithJsonSchema
+
+from ctestbed.core.errors import CtestbedError, InputError, Where
+from ctestbed.core.names import did_you_mean
+from ctestbed.core.result import Finding
+from ctestbed.core.units import parse_length, parse_rate, parse_size, parse_time
+from ctestbed.core.yamlfile import YAMLDocument, YAMLPath, format_pointer
+
+ModelT = TypeVar("ModelT", bound="SpecModel")
+
+MAX_FINDINGS: Final = 50
+
+
+class Unknown(Enum):
+    """The value of a physical quantity that nobody has published. Never used in arithmetic."""
+
+    UNKNOWN = "unknown"
+
+
+class SpecModel(BaseModel):
+    """A mapping in a file: unknown keys are errors, values never change, no silent coercion."""
+
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, strict=True, arbitrary_types_allowed=True
+    )
+
+
+class SpecError(InputError):
+    """A file that does not fit its model; carries every finding, not just the first."""
+
+    def __init__(self, findings: tuple[Finding, ...]) -> None:
+        """Speak for the first finding; the rest follow in `findings`."""
+        first = findings[0]
+        super().__init__(first.code, first.message, where=first.where, hint=first.hint)
+        self.findings = findings
+
+
+def _quantity(parse: Any) -> BeforeValidator:
+    def read(value: Any) -> int:
+        if isinstance(value, bool) or not isinstance(value, str | int | float):
+            raise ValueError(f"CTB-C001\0{value!r} is not a quantity\0write a number and a unit")
+        try:
+            return int(parse(str(value)))
+        except CtestbedError as error:
+            raise ValueError(f"{error.code}\0{error.message}\0{error.hint or ''}") from None
+
+    return BeforeValidator(read)
+
+
+def _text_schema(example: str) -> WithJsonSchema:
+    return WithJsonSchema({"type": "string", "examples": [example]})
+
+
+Rate: TypeAlias = Annotated[int, _quantity(parse_rate), _text_schema("400Gbps")]
+Size: TypeAlias = Annotated[int, _quantity(parse_size), _text_schema("64MiB")]
+Time: TypeAlias = Annotated[int, _quantity(parse_time), _text_schema("750us")]
+Length: TypeAlias = Annotated[int, _quantity(parse_length), _text_schema("150km")]
+
+
+def _or_unknown(parse: Any) -> BeforeValidator:
+    known = _quantity(parse)
+
+    def read(value: Any) -> int | Unknown:
+        if value == Unknown.UNKNOWN.value:
+            return Unknown.UNKNOWN
+        return known.func(value)  # type: ignore[call-arg, return-value]
+
+    return BeforeValidator(read)
+
+
+def _maybe_schema(example: str) -> WithJsonSchema:
+    return WithJsonSchema({"type": "string", "examples": [example, "unknown"]})
+
+
+RateOrUnknown: TypeAlias = Annotated[
+    int | Unknown, _or_unknown(parse_rate), _maybe_schema("400Gbps")
+]
+SizeOrUnknown: TypeAlias = Annotated[int | Unknown, _or_unknown(parse_size), _maybe_schema("75MB")]
+TimeOrUnknown: TypeAlias = Annotated[int | Unknown, _or_unknown(parse_time), _maybe_schema("1us")]
+LengthOrUnknown: TypeAlias = Annotated[
+    int | Unknown, _or_unknown(parse_length), _maybe_schema("150km")
+]
+
+
+def validate_model(model: type[ModelT], document: YAMLDocument) -> ModelT:
+    """Fit a document to a model.
+
+    Raises:
+        SpecError: with a finding for each field that does not fit, placed by file and line.
+    """
+    if not isinstance(document.value, dict):
+        kind = {list: "a list", str: "text"}.get(type(document.value), "a single value")
+        raise SpecError(
+            (
+                Finding(
+                    "CTB-C040",
+                    "error",
+                    f"{document.name!r} is {kind}, and a mapping of keys to values is needed",
+                    document.where(()),
+                    "a file starts with lines such as `name: lab-128`",
+                ),
+            )
+        )
+    try:
+        return model.model_validate(document.value)
+    except ValidationError as error:
+        found = [
+            _finding(item, document, model)
+            for item in error.errors(include_url=False)[:MAX_FINDINGS]
+        ]
+        raise SpecError(tuple(dict.fromkeys(found))) from None
+
+
+def _finding(item: Any, document: YAMLDocument, model: type[BaseModel]) -> Finding:
+    path = _real_path(item["loc"], document.value)
+    where = document.where(path)
+    name = format_pointer(path)
+    kind: str = item["type"]
+    if kind == "extra_forbidden":
+        known = _known_keys(model, item["loc"][:-1])
+        hint = did_you_mean(str(path[-1]), known) if known else None
+        return Finding("CTB-C041", "error", f"unknown key `{name}`", where, hint)
+    if kind == "missing":
+        return Finding(
+            "CTB-C042", "error", f"`{name}` is missing", where, f"add the key `{path[-1]}`"
+        )
+    text = str(item.get("ctx", {}).get("error", ""))
+    if "\0" in text:
+        code, message, hint = text.split("\0")
+        return Finding(code, "error", f"`{name}`: {message}", where, hint or None)
+    message = text or item["msg"][:1].lower() + item["msg"][1:]
+    shown = repr(item["input"])
+    if not text and len(shown) < 60:  # noqa: PLR2004 - long values only blur the message
+        message += f", not {shown}"
+    return Finding("CTB-C043", "error", f"`{name}`: {message}" if name else message, where, None)
+
+
+def _real_path(loc: tuple[str | int, ...], value: Any) -> YAMLPath:
+    """Keep the steps that exist in the file: pydantic adds names of union members."""
+    path: list[str | int] = []
+    for position, step in enumerate(loc):
+        last = position == len(loc) - 1
+        if isinstance(value, dict) and isinstance(step, str) and (step in value or last):
+            value = value.get(step)
+        elif isinstance(value, list) and isinstance(step, int) and step < len(value):
+            value = value[step]
+        else:
+            continue
+        path.append(step)
+    return tuple(path)
+
+
+def _known_keys(model: type[BaseModel], loc: tuple[str | int, ...]) -> list[str]:
+    """List the keys that the mapping at `loc` may have, by walking the JSON Schema."""
+    schema = model.model_json_schema(by_alias=True)
+    definitions = schema.get("$defs", {})
+    keys: set[str] = set()
+    frontier = [schema]
+    for step in loc:
+        frontier = [
+            child for node in frontier for child in _children(_resolve(node, definitions), step)
+        ]
+    for node in frontier:
+        for variant in _variants(_resolve(node, definitions), definitions):
+            keys.update(variant.get("properties", {}))
+    return sorted(keys)
+
+
+def _resolve(node: dict[str, Any], definitions: dict[str, Any]) -> dict[str, Any]:
+    while "$ref" in node:
+        node = definitions[node["$ref"].rsplit("/", 1)[1]]
+    return node
+
+
+def _variants(node: dict[str, Any], definitions: dict[str, Any]) -> list[dict[str, Any]]:
+    options = [*node.get("anyOf", []), *node.get("oneOf", [])]
+    return [node, *(_resolve(option, definitions) for option in options)]
+
+
+def _children(node: dict[str, Any], step: str | int) -> list[dict[str, Any]]:
+    nodes = [node, *node.get("anyOf", []), *node.get("oneOf", [])]
+    found = []
+    for candidate in nodes:
+        if isinstance(step, int):
+            found += [candidate["items"]] if "items" in candidate else []
+        elif step in candidate.get("properties", {}):
+            found.append(candidate["properties"][step])
+        elif isinstance(candidate.get("additionalProperties"), dict):
+            found.append(candidate["additionalProperties"])
+        elif "$ref" in candidate or candidate is node:
+            found += [candidate] if "$ref" in candidate else []
+    return found
