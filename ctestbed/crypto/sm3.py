@@ -1,0 +1,35 @@
+"""SM3 (GB/T 32905-2016), and HMAC (RFC 2104) and HKDF (RFC 5869) over it.
+
+Over `cryptography` and not `hashlib`, whose SM3 depends on how the interpreter was linked.
+"""
+
+from cryptography.hazmat.primitives import hashes, hmac
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+
+from ctestbed.core.errors import InputError
+
+DIGEST_SIZE = 32
+_HKDF_LIMIT = 255 * DIGEST_SIZE
+
+
+def sm3(data: bytes) -> bytes:
+    """Return the 32-byte SM3 digest of `data`."""
+    digest = hashes.Hash(hashes.SM3())
+    digest.update(data)
+    return digest.finalize()
+
+
+def hmac_sm3(key: bytes, data: bytes) -> bytes:
+    """Return the 32-byte HMAC-SM3 of `data`; compare MACs with `hmac.compare_digest`."""
+    mac = hmac.HMAC(key, hashes.SM3())
+    mac.update(data)
+    return mac.finalize()
+
+
+def hkdf_sm3(secret: bytes, label: bytes, length: int) -> bytes:
+    """Derive `length` bytes (1 to 8,160) from `secret`: HKDF-SM3, no salt, info = `label`."""
+    if not 0 < length <= _HKDF_LIMIT:
+        raise InputError(
+            "CTB-K008", f"HKDF-SM3 derives 1 to {_HKDF_LIMIT} bytes, and {length} were asked for"
+        )
+    return HKDF(hashes.SM3(), length, salt=None, info=label).derive(secret)
