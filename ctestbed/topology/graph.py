@@ -1,0 +1,323 @@
+"""The fabric as arrays: node and link tables as numpy columns, and where each Clos plane lies.
+
+Nodes are numbered by kind: all accelerators, then hosts, NICs, switches; inside a kind by site.
+Switches run site by site, plane by plane: leaves (pod by pod), spines (pod by pod), cores.
+
+Links are network cables only (NIC to leaf, leaf to spine, spine to core, trunks), numbered in
+that order; what sits inside a host or a supernode is a column, not a link. `a` is always the lower
+end, so directed link `2*link` climbs and `2*link + 1` descends (on a trunk: from its first site).
+
+An endpoint is a NIC, numbered from 0 over all sites. `PlaneBlock` and `TrunkBlock` turn positions
+into link ids by arithmetic, on ints and on arrays alike. -1 stands for "no such thing" in
+structural columns and for UNKNOWN in quantity columns.
+"""
+
+from dataclasses import dataclass, fields
+from enum import IntEnum
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    import networkx as nx
+
+Column: TypeAlias = NDArray[Any]
+Index: TypeAlias = Any
+"""An int, or an integer array: arithmetic on positions works on both."""
+
+UNKNOWN_VALUE: Final = -1
+"""What a quantity column holds where the quantity is unknown."""
+
+
+class NodeKind(IntEnum):
+    """What a node is."""
+
+    ACCELERATOR = 0
+    HOST = 1
+    NIC = 2
+    SWITCH = 3
+
+
+class LinkClass(IntEnum):
+    """What a cable joins: NIC and leaf, two switches of one site, or two sites."""
+
+    HOST = 0
+    FABRIC = 1
+    TRUNK = 2
+
+
+class Tier(IntEnum):
+    """How far above the hosts a node of the network stands."""
+
+    NIC = 0
+    LEAF = 1
+    SPINE = 2
+    CORE = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Nodes:
+    """One row per node. -1 where a column has no meaning for the node's kind.
+
+    `plane` of a NIC is -1 when its ports are split over all planes. `pod` is of switches of a
+    three-tier plane. `rail` is the position inside the host; `index` counts within the smallest
+    group that names the node (host: site; accelerator, NIC: host; leaf, spine: pod; core: plane).
+    `parent` is the host's node id; `supernode` counts over the whole testbed.
+    """
+
+    kind: Column
+    site: Column
+    plane: Column
+    tier: Column
+    pod: Column
+    rail: Column
+    index: Column
+    parent: Column
+    supernode: Column
+
+
+@dataclass(frozen=True, slots=True)
+class Links:
+    """One row per cable: its ends (node, port from 1), bit/s, ps, mm, class and plane.
+
+    `rate`, `delay` and `length` are -1 where unknown; `length` also where only a delay is given.
+    """
+
+    a: Column
+    b: Column
+    a_port: Column
+    b_port: Column
+    rate: Column
+    delay: Column
+    length: Column
+    klass: Column
+    plane: Column
+
+
+@dataclass(frozen=True, slots=True)
+class SiteBlock:
+    """A site's runs of nodes. `first_nic` is an endpoint number; the others are node ids."""
+
+    name: str
+    first_accelerator: int
+    accelerators: int
+    first_host: int
+    hosts: int
+    first_nic: int
+    nics: int
+
+
+@dataclass(frozen=True, slots=True)
+class PlaneBlock:
+    """One plane of one site: a Clos of leaves and spines in pods, and cores above if 3-tier.
+
+    Positions: `port` counts the plane's NIC ports from 0 and hangs under leaf
+    `port // ports_per_leaf`; `leaf` and `spine` count over the plane, pod by pod; every leaf
+    reaches the spines of its own pod, by `parallel` cables each; spine s of a pod reaches cores
+    `s*cores_per_spine ... (s+1)*cores_per_spine - 1`, by one cable each.
+    """
+
+    site: int
+    plane: int
+    tiers: int
+    pods: int
+    leaves_per_pod: int
+    spines_per_pod: int
+    ports_per_leaf: int
+    parallel: int
+    cores_per_spine: int
+    first_leaf: int
+    first_spine: int
+    first_core: int
+    first_host_link: int
+    host_link_stride: int
+    first_uplink: int
+    first_core_link: int
+
+    @property
+    def leaves(self) -> int:
+        """Number of leaves in the plane."""
+        return self.pods * self.leaves_per_pod
+
+    @property
+    def spines(self) -> int:
+        """Number of spines in the plane."""
+        return self.pods * self.spines_per_pod
+
+    @property
+    def cores(self) -> int:
+        """Number of cores in the plane; 0 with two tiers."""
+        return self.spines_per_pod * self.cores_per_spine
+
+    @property
+    def ports(self) -> int:
+        """Number of NIC ports in the plane."""
+        return self.leaves * self.ports_per_leaf
+
+    @property
+    def tops(self) -> int:
+        """Number of switches of the highest tier, those that trunks start from."""
+        return self.cores if self.tiers == Tier.CORE else self.spines
+
+    @property
+    def first_top(self) -> int:
+        """Node id of the first switch of the highest tier."""
+        return self.first_core if self.tiers == Tier.CORE else self.first_spine
+
+    def leaf_of(self, port: Index) -> Index:
+        """Return the leaf (position) above a NIC port."""
+        return port // self.ports_per_leaf
+
+    def pod_of_leaf(self, leaf: Index) -> Index:
+        """Return the pod of a leaf."""
+        return leaf // self.leaves_per_pod
+
+    def host_link(self, port: Index) -> Index:
+        """Return the link id of a NIC port's cable (a = NIC, b = leaf)."""
+        return self.first_host_link + port * self.host_link_stride
+
+    def uplink(self, leaf: Index, spine_in_pod: Index, cable: Index = 0) -> Index:
+        """Return the link id of the `cable`-th cable from a leaf to a spine of its pod."""
+        return (
+            self.first_uplink + (leaf * self.spines_per_pod + spine_in_pod) * self.parallel + cable
+        )
+
+    def core_link(self, spine: Index, core_of_spine: Index) -> Index:
+        """Return the link id from a spine (plane-wide) to its `core_of_spine`-th core."""
+        return self.first_core_link + spine * self.cores_per_spine + core_of_spine
+
+
+@dataclass(frozen=True, slots=True)
+class TrunkBlock:
+    """The cables between two sites: in each plane, top switch i to top switch i, `links` each."""
+
+    site_a: int
+    site_b: int
+    planes: int
+    tops: int
+    links: int
+    first_link: int
+
+    @property
+    def count(self) -> int:
+        """Number of cables."""
+        return self.planes * self.tops * self.links
+
+    def link(self, plane: Index, top: Index, cable: Index = 0) -> Index:
+        """Return the link id of the `cable`-th cable of top switch `top` in a plane."""
+        return self.first_link + (plane * self.tops + top) * self.links + cable
+
+
+@dataclass(frozen=True, slots=True)
+class Adjacency:
+    """CSR of both directions: node n's rows are `offsets[n]:offsets[n+1]`.
+
+    `neighbour` is the node at the other end, `link` the directed link that leaves n for it.
+    """
+
+    offsets: Column
+    neighbour: Column
+    link: Column
+
+
+@dataclass(frozen=True)
+class Topology:
+    """A whole testbed's network. Arrays are read-only by convention; nothing is ever changed."""
+
+    name: str
+    nodes: Nodes
+    links: Links
+    sites: tuple[SiteBlock, ...]
+    blocks: tuple[PlaneBlock, ...]
+    trunks: tuple[TrunkBlock, ...]
+    planes: int
+    split: bool
+    accelerators_per_host: int
+    nics_per_host: int
+    anonymous: bool
+    """The testbed names no site, so names of nodes carry none."""
+
+    @property
+    def ports_per_nic(self) -> int:
+        """Cables of a NIC: one, or one in each plane when the NIC is split."""
+        return self.planes if self.split else 1
+
+    @property
+    def node_count(self) -> int:
+        """Number of nodes."""
+        return len(self.nodes.kind)
+
+    @property
+    def link_count(self) -> int:
+        """Number of cables."""
+        return len(self.links.a)
+
+    @cached_property
+    def first(self) -> tuple[int, int, int, int]:
+        """Return the first node id of each kind, indexed by NodeKind."""
+        last = self.sites[-1]
+        hosts = sum(site.hosts for site in self.sites)
+        first_host = self.sites[0].first_host
+        nics = last.first_nic + last.nics
+        return (0, first_host, first_host + hosts, first_host + hosts + nics)
+
+    @property
+    def endpoints(self) -> int:
+        """Number of endpoints (NICs)."""
+        return self.first[NodeKind.SWITCH] - self.first[NodeKind.NIC]
+
+    def block(self, site: int, plane: int) -> PlaneBlock:
+        """Return the layout of one plane of one site."""
+        return self.blocks[site * self.planes + plane]
+
+    def site_of(self, endpoint: Index) -> Index:
+        """Return the site of an endpoint."""
+        return self.nodes.site[self.first[NodeKind.NIC] + endpoint]
+
+    def port_of(self, endpoint: Index) -> Index:
+        """Return an endpoint's NIC-port position in its plane, or in every plane when split."""
+        starts = np.array([site.first_nic for site in self.sites])
+        local = endpoint - starts[self.site_of(endpoint)]
+        return local if self.split else local // self.planes
+
+    def plane_of(self, endpoint: Index) -> Index:
+        """Return the plane of an endpoint's one port; -1 when its ports are split over all."""
+        return self.nodes.plane[self.first[NodeKind.NIC] + endpoint]
+
+    @cached_property
+    def adjacency(self) -> Adjacency:
+        """Return the CSR adjacency, built on first use in O(links log links)."""
+        ends = np.stack([self.links.a, self.links.b], axis=1).reshape(-1)
+        order = np.argsort(ends, kind="stable").astype(np.int32)
+        offsets = np.zeros(self.node_count + 1, np.int64)
+        np.cumsum(np.bincount(ends, minlength=self.node_count), out=offsets[1:])
+        return Adjacency(offsets, ends[order ^ 1], order)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held by the node and link columns."""
+        return sum(
+            getattr(table, column.name).nbytes
+            for table in (self.nodes, self.links)
+            for column in fields(table)
+        )
+
+    def to_networkx(self) -> "nx.MultiGraph[int]":
+        """Return a networkx view of NICs, switches and cables, for small graphs only."""
+        import networkx as nx
+
+        graph: nx.MultiGraph[int] = nx.MultiGraph(name=self.name)
+        network = np.flatnonzero(self.nodes.kind >= NodeKind.NIC)
+        for node in network.tolist():
+            graph.add_node(
+                node,
+                kind=NodeKind(int(self.nodes.kind[node])).name.lower(),
+                **{key: int(getattr(self.nodes, key)[node]) for key in ("site", "plane", "tier")},
+            )
+        columns = ("a", "b", "rate", "delay", "klass", "plane")
+        rows = zip(*(getattr(self.links, key).tolist() for key in columns), strict=True)
+        for link, (a, b, rate, delay, klass, plane) in enumerate(rows):
+            graph.add_edge(a, b, link, rate=rate, delay=delay, klass=klass, plane=plane)
+        return graph

@@ -1,0 +1,459 @@
+"""From a testbed file to exact counts: what the builder will lay out, or why it cannot.
+
+All of it is arithmetic on a handful of integers, so a testbed of any size is planned at once and
+one too large for memory is refused before anything is allocated.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+from ctestbed.core.names import did_you_mean
+from ctestbed.core.result import Finding
+from ctestbed.core.spec import SpecError, Unknown
+from ctestbed.core.units import Millimetres, fibre_delay, format_rate, format_size
+from ctestbed.core.yamlfile import YAMLPath
+from ctestbed.topology.load import LoadedTestbed
+from ctestbed.topology.testbed import Cable, Fabric, Site
+
+UNKNOWN_FIGURE: Final = -1
+NODE_BYTES: Final = 24
+LINK_BYTES: Final = 43
+WORK_FACTOR: Final = 3
+"""Building and validating hold up to this many times the columns themselves."""
+MEMORY_LIMIT: Final = 8 * 2**30
+ANONYMOUS_SITE: Final = "site"
+
+_Report: TypeAlias = Callable[[str, str, YAMLPath, str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """A cable's rate (bit/s), one-way delay (ps) and length (mm); -1 where unknown."""
+
+    rate: int
+    delay: int
+    length: int
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """The counts of one plane of one site. With two tiers there is one pod and no core."""
+
+    tiers: int
+    pods: int
+    leaves_per_pod: int
+    spines_per_pod: int
+    ports_per_leaf: int
+    parallel: int
+    cores_per_spine: int
+
+    @property
+    def leaves(self) -> int:
+        """Leaves of the plane."""
+        return self.pods * self.leaves_per_pod
+
+    @property
+    def spines(self) -> int:
+        """Spines of the plane."""
+        return self.pods * self.spines_per_pod
+
+    @property
+    def cores(self) -> int:
+        """Cores of the plane."""
+        return self.spines_per_pod * self.cores_per_spine
+
+    @property
+    def tops(self) -> int:
+        """Switches of the highest tier."""
+        return self.cores or self.spines
+
+    @property
+    def switches(self) -> int:
+        """Switches of the plane."""
+        return self.leaves + self.spines + self.cores
+
+    @property
+    def ports(self) -> int:
+        """NIC ports of the plane, one cable each."""
+        return self.leaves * self.ports_per_leaf
+
+    @property
+    def uplinks(self) -> int:
+        """Cables between leaves and spines."""
+        return self.leaves * self.spines_per_pod * self.parallel
+
+    @property
+    def core_links(self) -> int:
+        """Cables between spines and cores."""
+        return self.spines * self.cores_per_spine
+
+    @property
+    def links(self) -> int:
+        """All cables of the plane."""
+        return self.ports + self.uplinks + self.core_links
+
+
+@dataclass(frozen=True, slots=True)
+class SitePlan:
+    """A site's shape, its hosts, its cables' figures, and where the file gives its fabric."""
+
+    name: str
+    path: YAMLPath
+    shape: Shape
+    hosts: int
+    radix: int | None
+    host_cable: Figures
+    spine_cable: Figures
+    core_cable: Figures
+
+
+@dataclass(frozen=True, slots=True)
+class TrunkPlan:
+    """A trunk between two sites (by position): `links` cables per plane and pair of tops."""
+
+    site_a: int
+    site_b: int
+    tops: int
+    links: int
+    figures: Figures
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Everything the builder lays out."""
+
+    name: str
+    sites: tuple[SitePlan, ...]
+    trunks: tuple[TrunkPlan, ...]
+    planes: int
+    split: bool
+    accelerators_per_host: int
+    nics_per_host: int
+    supernode: int | None
+    anonymous: bool
+
+    @property
+    def hosts(self) -> int:
+        """Hosts of all sites."""
+        return sum(site.hosts for site in self.sites)
+
+    @property
+    def switches(self) -> int:
+        """Switches of all sites and planes."""
+        return self.planes * sum(site.shape.switches for site in self.sites)
+
+    @property
+    def trunk_links(self) -> int:
+        """Cables of all trunks."""
+        return self.planes * sum(trunk.tops * trunk.links for trunk in self.trunks)
+
+    @property
+    def links(self) -> int:
+        """All cables."""
+        return self.planes * sum(site.shape.links for site in self.sites) + self.trunk_links
+
+    @property
+    def nodes(self) -> int:
+        """All nodes: accelerators, hosts, NICs, switches."""
+        per_host = 1 + self.accelerators_per_host + self.nics_per_host
+        return self.hosts * per_host + self.switches
+
+    def counts(self) -> dict[str, int]:
+        """Return `data.counts` of every command that speaks of a topology."""
+        return {
+            "site": len(self.sites),
+            "accelerator": self.hosts * self.accelerators_per_host,
+            "host": self.hosts,
+            "nic": self.hosts * self.nics_per_host,
+            "switch": self.switches,
+            "link": self.links,
+        }
+
+
+def require_plan(loaded: LoadedTestbed) -> Plan:
+    """Return the plan of a testbed.
+
+    Raises:
+        SpecError: it cannot be built; with every finding.
+    """
+    plan, findings = plan_testbed(loaded)
+    if plan is None:
+        raise SpecError(tuple(findings))
+    return plan
+
+
+def plan_testbed(loaded: LoadedTestbed) -> tuple[Plan | None, list[Finding]]:
+    """Return the plan, or None with every reason (an error finding each) why there is none."""
+    findings: list[Finding] = []
+
+    def report(code: str, message: str, path: YAMLPath, hint: str) -> None:
+        findings.append(Finding(code, "error", message, loaded.document.where(path), hint))
+
+    sites = _plan_sites(loaded, report)
+    trunks = _plan_trunks(loaded, sites, report)
+    testbed = loaded.testbed
+    plan = Plan(
+        name=testbed.name,
+        sites=tuple(site for site in sites if site is not None),
+        trunks=tuple(trunks),
+        planes=testbed.planes.count,
+        split=testbed.planes.form == "nic-split",
+        accelerators_per_host=testbed.host.accelerators,
+        nics_per_host=testbed.host.nics,
+        supernode=None if testbed.supernode is None else testbed.supernode.accelerators,
+        anonymous=testbed.sites is None,
+    )
+    if not findings:
+        _check_memory(plan, report)
+        _check_radix(plan, report)
+        _check_supernodes(plan, report)
+    return (None if findings else plan), findings
+
+
+def _plan_sites(loaded: LoadedTestbed, report: _Report) -> list[SitePlan | None]:
+    testbed = loaded.testbed
+    sites = testbed.sites or [Site(name=ANONYMOUS_SITE)]
+    names = [site.name for site in sites]
+    plans: list[SitePlan | None] = []
+    for position, site in enumerate(sites):
+        if site.name in names[:position]:
+            message = f"two sites are called {site.name!r}"
+            report("CTB-T006", message, ("sites", position, "name"), "rename one of them")
+        found = _fabric_of(loaded, site, position, report)
+        plans.append(None if found is None else _plan_site(loaded, site.name, *found, report))
+    return plans
+
+
+def _fabric_of(
+    loaded: LoadedTestbed, site: Site, position: int, report: _Report
+) -> tuple[Fabric, YAMLPath] | None:
+    testbed = loaded.testbed
+    path: YAMLPath = ("sites", position, "fabric")
+    if testbed.fabric is not None:
+        if site.fabric is None:
+            return testbed.fabric, ("fabric",)
+        message = f"site {site.name!r} names a fabric, and this testbed has one for all sites"
+        report("CTB-T007", message, path, "drop the name, or move the fabric under `fabrics`")
+        return None
+    fabrics = testbed.fabrics or {}
+    if site.fabric in fabrics:
+        return fabrics[site.fabric], ("fabrics", site.fabric)
+    if site.fabric is None:
+        hint = f"add `fabric:` to the site; known: {', '.join(sorted(fabrics))}"
+        report("CTB-T007", f"site {site.name!r} does not say which fabric it has", path, hint)
+    else:
+        message = f"site {site.name!r} has fabric {site.fabric!r}, which `fabrics` does not list"
+        report("CTB-T007", message, path, did_you_mean(site.fabric, fabrics))
+    return None
+
+
+def _plan_site(
+    loaded: LoadedTestbed, name: str, fabric: Fabric, path: YAMLPath, report: _Report
+) -> SitePlan | None:
+    planes, host = loaded.testbed.planes, loaded.testbed.host
+    lanes = planes.count if planes.form == "nic-split" else 1
+    shape = _shape_of(fabric, host.nics, planes.count // lanes, lanes, path, report)
+    host_cable = _figures(fabric, "host_links", lanes, path, report)
+    spine_cable = _figures(fabric, "spine_links", lanes, path, report)
+    core_cable = (
+        _figures(fabric, "core_links", lanes, path, report)
+        if fabric.tiers == 3  # noqa: PLR2004 - the tiers themselves
+        else spine_cable
+    )
+    if shape is None or host_cable is None or spine_cable is None or core_cable is None:
+        return None
+    nics = shape.ports * planes.count // lanes
+    if nics % host.nics:
+        message = f"{nics} NICs do not make whole hosts of {host.nics}"
+        report("CTB-T008", message, path, "change `host.nics` or the fabric's counts")
+        return None
+    radix = None if fabric.radix is None and fabric.k is None else (fabric.radix or fabric.k)
+    return SitePlan(
+        name,
+        path,
+        shape,
+        nics // host.nics,
+        None if radix is None else radix * lanes,
+        host_cable,
+        spine_cable,
+        core_cable,
+    )
+
+
+def _shape_of(
+    fabric: Fabric, nics: int, planes: int, lanes: int, path: YAMLPath, report: _Report
+) -> Shape | None:
+    """Return the shape; `planes` are those a host's NICs are dealt over, `lanes` cuts of a port."""
+    three = fabric.tiers == 3  # noqa: PLR2004 - the tiers themselves
+    parallel = fabric.parallel or 1
+    if fabric.k is not None:
+        if fabric.k % 2:
+            message = f"a fat-tree of odd order {fabric.k} has no half to send up"
+            report("CTB-T009", message, (*path, "k"), f"use {fabric.k - 1 or 2} or {fabric.k + 1}")
+            return None
+        order = fabric.k * lanes
+        half = order // 2
+        if half % parallel:
+            message = f"{half} uplinks of a leaf do not divide by {parallel} parallel cables"
+            report("CTB-T009", message, (*path, "parallel"), f"use a divisor of {half}")
+            return None
+        if three:
+            return Shape(3, order, half, half // parallel, half, parallel, half)
+        return Shape(2, 1, order, half // parallel, half, parallel, 0)
+    pods, leaves, spines, hosts, cores = (
+        fabric.pods or 1,
+        fabric.leaves or 0,
+        fabric.spines or 0,
+        fabric.hosts_per_leaf or 0,
+        fabric.cores or 0,
+    )
+    if hosts * nics % planes:
+        message = (
+            f"{hosts} hosts of {nics} NICs below a leaf do not deal evenly over {planes} planes"
+        )
+        report("CTB-T008", message, (*path, "hosts_per_leaf"), "change the count of one of them")
+        return None
+    if cores % spines:
+        message = f"{cores} cores do not divide over the {spines} spines of a pod"
+        report("CTB-T009", message, (*path, "cores"), f"use a multiple of {spines}")
+        return None
+    return Shape(
+        fabric.tiers, pods, leaves, spines, hosts * nics // planes, parallel, cores // spines
+    )
+
+
+def _figures(
+    fabric: Fabric, section: str, lanes: int, path: YAMLPath, report: _Report
+) -> Figures | None:
+    """Resolve one class of cables: its own section first, the fabric's figures otherwise."""
+    own: Cable = getattr(fabric, section) or Cable()
+    rate = fabric.rate if own.rate is None else own.rate
+    own_delay = own.delay is not None or own.length is not None
+    source = own if own_delay else fabric
+    if rate is None:
+        message = f"`{section}` have no rate, and the fabric gives none either"
+        report("CTB-T010", message, (*path, "rate"), "write `rate: 400Gbps`, or `rate: unknown`")
+    if source.delay is None and source.length is None:
+        message = f"`{section}` have neither a delay nor a length, and the fabric gives none"
+        report("CTB-T010", message, (*path, "delay"), "write `delay: 1us`, or `delay: unknown`")
+    if rate is None or (source.delay is None and source.length is None):
+        return None
+    figures = cable_figures(source)
+    if isinstance(rate, Unknown):
+        return Figures(UNKNOWN_FIGURE, figures.delay, figures.length)
+    if rate % lanes or rate == 0:
+        message = f"a port of {format_rate(rate)} does not split into {lanes} whole equal rates"
+        report("CTB-T011", message, (*path, "rate"), "change the rate or the plane count")
+        return None
+    return Figures(rate // lanes, figures.delay, figures.length)
+
+
+def cable_figures(cable: Cable) -> Figures:
+    """Return a cable's own rate, delay (given, or light through its length) and length."""
+    rate = cable.rate if isinstance(cable.rate, int) else UNKNOWN_FIGURE
+    if isinstance(cable.length, int):
+        length = Millimetres(cable.length)
+        return Figures(rate, fibre_delay(length, cable.refractive_index), length)
+    return Figures(
+        rate, cable.delay if isinstance(cable.delay, int) else UNKNOWN_FIGURE, UNKNOWN_FIGURE
+    )
+
+
+def _plan_trunks(
+    loaded: LoadedTestbed, sites: list[SitePlan | None], report: _Report
+) -> list[TrunkPlan]:
+    names = [site.name for site in loaded.testbed.sites or [Site(name=ANONYMOUS_SITE)]]
+    plans = []
+    for position, trunk in enumerate(loaded.testbed.trunks):
+        path: YAMLPath = ("trunks", position)
+        ends = []
+        for side, name in enumerate(trunk.between):
+            if name in names:
+                ends.append(names.index(name))
+            else:
+                message = f"a trunk ends at {name!r}, and no site is called that"
+                report("CTB-T012", message, (*path, "between", side), did_you_mean(name, names))
+        if trunk.rate == 0:
+            report("CTB-T011", "a trunk of rate 0 carries nothing", (*path, "rate"), "`400Gbps`")
+        if len(ends) < len(trunk.between):
+            continue
+        if ends[0] == ends[1]:
+            message = f"a trunk joins site {trunk.between[0]!r} to itself"
+            report("CTB-T012", message, (*path, "between"), "name two sites")
+            continue
+        first, second = sites[ends[0]], sites[ends[1]]
+        if first is None or second is None:
+            continue
+        if first.shape.tops != second.shape.tops:
+            message = (
+                f"the {first.shape.tops} top switches of {first.name!r} have no peers among the "
+                f"{second.shape.tops} of {second.name!r}"
+            )
+            report("CTB-T013", message, path, "give both sites as many switches in their top tier")
+            continue
+        plans.append(
+            TrunkPlan(ends[0], ends[1], first.shape.tops, trunk.links, cable_figures(trunk))
+        )
+    return plans
+
+
+def ports_used(plan: Plan, position: int) -> dict[str, int]:
+    """Return how many ports a switch of each tier of a site uses, its trunks included."""
+    shape = plan.sites[position].shape
+    trunks = sum(trunk.links for trunk in plan.trunks if position in (trunk.site_a, trunk.site_b))
+    used = {
+        "leaf": shape.ports_per_leaf + shape.spines_per_pod * shape.parallel,
+        "spine": shape.leaves_per_pod * shape.parallel + shape.cores_per_spine,
+    }
+    if shape.cores:
+        used["core"] = shape.pods
+    used["core" if shape.cores else "spine"] += trunks
+    return used
+
+
+def _check_radix(plan: Plan, report: _Report) -> None:
+    checked = set()
+    for position, site in enumerate(plan.sites):
+        if site.radix is None:
+            continue
+        for tier, used in ports_used(plan, position).items():
+            if used > site.radix and (site.path, tier, used) not in checked:
+                checked.add((site.path, tier, used))
+                message = (
+                    f"a {tier} of site {site.name!r} uses {used} ports, and a switch has "
+                    f"{site.radix}"
+                )
+                hint = "use fewer ports on this tier, or switches of a larger `radix`"
+                report("CTB-T014", message, (*site.path, "radix"), hint)
+
+
+def _check_supernodes(plan: Plan, report: _Report) -> None:
+    size = plan.supernode
+    if size is None:
+        return
+    path: YAMLPath = ("supernode", "accelerators")
+    if size % plan.accelerators_per_host:
+        message = (
+            f"a supernode of {size} accelerators does not consist of whole hosts of "
+            f"{plan.accelerators_per_host}"
+        )
+        hint = f"use a multiple of {plan.accelerators_per_host}"
+        report("CTB-T015", message, path, hint)
+        return
+    for site in plan.sites:
+        total = site.hosts * plan.accelerators_per_host
+        if total % size:
+            message = f"{total} accelerators of site {site.name!r} do not fill supernodes of {size}"
+            report("CTB-T015", message, path, f"use a divisor of {total}")
+
+
+def _check_memory(plan: Plan, report: _Report) -> None:
+    estimate = WORK_FACTOR * (plan.nodes * NODE_BYTES + plan.links * LINK_BYTES)
+    if estimate > MEMORY_LIMIT:
+        message = (
+            f"{plan.nodes:,} nodes and {plan.links:,} links would take about "
+            f"{format_size(-(-estimate // 2**30) * 2**30)} of memory; the limit is "
+            f"{format_size(MEMORY_LIMIT)}"
+        )
+        report("CTB-T016", message, (), "use smaller counts")
