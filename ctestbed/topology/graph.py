@@ -13,12 +13,27 @@ structural columns and for UNKNOWN in quantity columns.
 """
 
 from dataclasses import dataclass, fields
-from enum import IntEnum
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+
+from ctestbed.topology.tiers import LinkClass, NodeKind, Tier
+
+__all__ = [
+    "UNKNOWN_VALUE",
+    "Adjacency",
+    "LinkClass",
+    "Links",
+    "NodeKind",
+    "Nodes",
+    "PlaneBlock",
+    "SiteBlock",
+    "Tier",
+    "Topology",
+    "TrunkBlock",
+]
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -29,32 +44,6 @@ Index: TypeAlias = Any
 
 UNKNOWN_VALUE: Final = -1
 """What a quantity column holds where the quantity is unknown."""
-
-
-class NodeKind(IntEnum):
-    """What a node is."""
-
-    ACCELERATOR = 0
-    HOST = 1
-    NIC = 2
-    SWITCH = 3
-
-
-class LinkClass(IntEnum):
-    """What a cable joins: NIC and leaf, two switches of one site, or two sites."""
-
-    HOST = 0
-    FABRIC = 1
-    TRUNK = 2
-
-
-class Tier(IntEnum):
-    """How far above the hosts a node of the network stands."""
-
-    NIC = 0
-    LEAF = 1
-    SPINE = 2
-    CORE = 3
 
 
 @dataclass(frozen=True, slots=True)

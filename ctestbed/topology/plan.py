@@ -257,9 +257,7 @@ def _plan_site(
     host_cable = _figures(fabric, "host_links", lanes, path, report)
     spine_cable = _figures(fabric, "spine_links", lanes, path, report)
     core_cable = (
-        _figures(fabric, "core_links", lanes, path, report)
-        if fabric.tiers == 3  # noqa: PLR2004 - the tiers themselves
-        else spine_cable
+        _figures(fabric, "core_links", lanes, path, report) if fabric.has_cores else spine_cable
     )
     if shape is None or host_cable is None or spine_cable is None or core_cable is None:
         return None
@@ -285,29 +283,9 @@ def _shape_of(
     fabric: Fabric, nics: int, planes: int, lanes: int, path: YAMLPath, report: _Report
 ) -> Shape | None:
     """Return the shape; `planes` are those a host's NICs are dealt over, `lanes` cuts of a port."""
-    three = fabric.tiers == 3  # noqa: PLR2004 - the tiers themselves
-    parallel = fabric.parallel or 1
     if fabric.k is not None:
-        if fabric.k % 2:
-            message = f"a fat-tree of odd order {fabric.k} has no half to send up"
-            report("CTB-T009", message, (*path, "k"), f"use {fabric.k - 1 or 2} or {fabric.k + 1}")
-            return None
-        order = fabric.k * lanes
-        half = order // 2
-        if half % parallel:
-            message = f"{half} uplinks of a leaf do not divide by {parallel} parallel cables"
-            report("CTB-T009", message, (*path, "parallel"), f"use a divisor of {half}")
-            return None
-        if three:
-            return Shape(3, order, half, half // parallel, half, parallel, half)
-        return Shape(2, 1, order, half // parallel, half, parallel, 0)
-    pods, leaves, spines, hosts, cores = (
-        fabric.pods or 1,
-        fabric.leaves or 0,
-        fabric.spines or 0,
-        fabric.hosts_per_leaf or 0,
-        fabric.cores or 0,
-    )
+        return _regular_shape(fabric, fabric.k, lanes, path, report)
+    hosts, spines, cores = fabric.hosts_per_leaf or 0, fabric.spines or 1, fabric.cores or 0
     if hosts * nics % planes:
         message = (
             f"{hosts} hosts of {nics} NICs below a leaf do not deal evenly over {planes} planes"
@@ -319,7 +297,33 @@ def _shape_of(
         report("CTB-T009", message, (*path, "cores"), f"use a multiple of {spines}")
         return None
     return Shape(
-        fabric.tiers, pods, leaves, spines, hosts * nics // planes, parallel, cores // spines
+        tiers=fabric.tiers,
+        pods=fabric.pods or 1,
+        leaves_per_pod=fabric.leaves or 0,
+        spines_per_pod=spines,
+        ports_per_leaf=hosts * nics // planes,
+        parallel=fabric.parallel or 1,
+        cores_per_spine=cores // spines,
+    )
+
+
+def _regular_shape(
+    fabric: Fabric, k: int, lanes: int, path: YAMLPath, report: _Report
+) -> Shape | None:
+    """Return the non-blocking fat-tree of switches with k ports, each cut into lanes."""
+    order, half = k * lanes, k * lanes // 2
+    if order % 2:
+        message = f"a fat-tree of odd order {k} has no equal halves to send down and up"
+        report("CTB-T009", message, (*path, "k"), f"use {k - 1 or 2} or {k + 1}")
+        return None
+    return Shape(
+        tiers=fabric.tiers,
+        pods=order if fabric.has_cores else 1,
+        leaves_per_pod=half if fabric.has_cores else order,
+        spines_per_pod=half,
+        ports_per_leaf=half,
+        parallel=1,
+        cores_per_spine=half if fabric.has_cores else 0,
     )
 
 

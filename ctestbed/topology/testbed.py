@@ -17,10 +17,13 @@ from ctestbed.core.spec import (
     SpecModel,
     TimeOrUnknown,
 )
+from ctestbed.topology.tiers import Tier
 
 FORMAT_VERSION: Final = 1
 MAX_COUNT: Final = 2**22
 """The largest count a field may give; whole fabrics are bounded by memory further on."""
+
+MAX_REFRACTIVE_INDEX: Final = 4
 
 Count: TypeAlias = Annotated[int, Field(ge=1, le=MAX_COUNT)]
 Name: TypeAlias = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]{0,62}$")]
@@ -31,16 +34,21 @@ Platform: TypeAlias = Literal[
 
 
 def _index_of_refraction(value: Any) -> Decimal:
-    number = Decimal(str(value)) if isinstance(value, int | float) and value == value else None
-    if number is None or isinstance(value, bool) or not 1 <= number <= 4:  # noqa: PLR2004 - physics
-        raise ValueError(f"{value!r} is not a refractive index (1 to 4; glass fibre: 1.468)")
-    return number
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not is_number or not 1 <= value <= MAX_REFRACTIVE_INDEX:
+        raise ValueError(
+            f"{value!r} is not a refractive index (from 1 to {MAX_REFRACTIVE_INDEX}; "
+            "glass fibre: 1.468)"
+        )
+    return Decimal(str(value))
 
 
 RefractiveIndex: TypeAlias = Annotated[
     Decimal,
     BeforeValidator(_index_of_refraction),
-    WithJsonSchema({"type": "number", "minimum": 1, "maximum": 4, "examples": [1.468]}),
+    WithJsonSchema(
+        {"type": "number", "minimum": 1, "maximum": MAX_REFRACTIVE_INDEX, "examples": [1.468]}
+    ),
 ]
 
 
@@ -82,7 +90,7 @@ class Fabric(Cable):
     """
 
     kind: Literal["fat-tree"]
-    tiers: Annotated[int, Field(ge=2, le=3)]
+    tiers: Literal[2, 3]
     k: Count | None = None
     pods: Count | None = None
     leaves: Count | None = None
@@ -96,32 +104,32 @@ class Fabric(Cable):
     spine_links: Cable | None = None
     core_links: Cable | None = None
 
+    @property
+    def has_cores(self) -> bool:
+        """Whether a third tier stands above the spines."""
+        return self.tiers > Tier.SPINE
+
     @model_validator(mode="after")
     def _one_form(self) -> "Fabric":
-        needed = {"leaves": self.leaves, "hosts_per_leaf": self.hosts_per_leaf}
-        needed["spines"] = self.spines
-        upper: dict[str, Any] = {"pods": self.pods, "cores": self.cores}
-        if self.tiers == 2 and self.core_links is not None:  # noqa: PLR2004 - the tiers themselves
-            upper["core_links"] = self.core_links
-        if self.k is not None:
-            given = [key for key, value in {**needed, **upper}.items() if value is not None]
-            if given and given != ["core_links"]:
-                raise refusal(
-                    "CTB-T002",
-                    f"`k` decides the counts, so `{given[0]}` has no place beside it",
-                    "keep `k` alone, or give the counts without it",
-                )
-        if self.tiers == 2:  # noqa: PLR2004 - the tiers themselves
-            stray = [key for key, value in upper.items() if value is not None]
-            if stray:
-                raise refusal(
-                    "CTB-T002",
-                    f"`{stray[0]}` has no place in a fat-tree of two tiers",
-                    "set `tiers: 3`, or leave it out",
-                )
-        else:
-            needed.update(upper)
-        missing = [key for key, value in needed.items() if value is None]
+        counts = ["leaves", "hosts_per_leaf", "spines"]
+        upper = ["pods", "cores"]
+        stray = [] if self.has_cores else self._given([*upper, "core_links"])
+        if stray:
+            raise refusal(
+                "CTB-T002",
+                f"`{stray[0]}` has no place in a fat-tree of two tiers",
+                "set `tiers: 3`, or leave it out",
+            )
+        given = self._given(counts + upper)
+        given_beside_k = given or self._given(["parallel"])
+        if self.k is not None and given_beside_k:
+            raise refusal(
+                "CTB-T002",
+                f"`k` decides the counts, so `{given_beside_k[0]}` has no place beside it",
+                "keep `k` alone, or give the counts without it",
+            )
+        needed = counts + upper if self.has_cores else counts
+        missing = [key for key in needed if key not in given]
         if self.k is None and missing:
             raise refusal(
                 "CTB-T002",
@@ -129,6 +137,9 @@ class Fabric(Cable):
                 "give `k`, or all the counts",
             )
         return self
+
+    def _given(self, keys: list[str]) -> list[str]:
+        return [key for key in keys if getattr(self, key) is not None]
 
 
 class Host(SpecModel):

@@ -1,0 +1,29 @@
+"""The words for what a fabric is made of; apart from the arrays, so that a file reads without."""
+
+from enum import IntEnum
+
+
+class NodeKind(IntEnum):
+    """What a node is."""
+
+    ACCELERATOR = 0
+    HOST = 1
+    NIC = 2
+    SWITCH = 3
+
+
+class LinkClass(IntEnum):
+    """What a cable joins: NIC and leaf, two switches of one site, or two sites."""
+
+    HOST = 0
+    FABRIC = 1
+    TRUNK = 2
+
+
+class Tier(IntEnum):
+    """How far above the hosts a node of the network stands."""
+
+    NIC = 0
+    LEAF = 1
+    SPINE = 2
+    CORE = 3
