@@ -1,11 +1,13 @@
 """Models of files that people write: strict fields, exact quantities, all findings at once."""
 
+from collections.abc import Callable
 from enum import Enum
+from functools import partial
 from typing import Annotated, Any, Final, TypeAlias, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError, WithJsonSchema
 
-from ctestbed.core.errors import CtestbedError, InputError, Where
+from ctestbed.core.errors import CtestbedError, InputError
 from ctestbed.core.names import did_you_mean
 from ctestbed.core.result import Finding
 from ctestbed.core.units import parse_length, parse_rate, parse_size, parse_time
@@ -40,16 +42,19 @@ class SpecError(InputError):
         self.findings = findings
 
 
-def _quantity(parse: Any) -> BeforeValidator:
-    def read(value: Any) -> int:
-        if isinstance(value, bool) or not isinstance(value, str | int | float):
-            raise ValueError(f"CTB-C001\0{value!r} is not a quantity\0write a number and a unit")
-        try:
-            return int(parse(str(value)))
-        except CtestbedError as error:
-            raise ValueError(f"{error.code}\0{error.message}\0{error.hint or ''}") from None
+def _read_quantity(parse: Callable[[str], int], value: Any) -> int:
+    """Parse inside pydantic; the refusal's parts ride in the message, apart by NUL."""
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        message = f"CTB-C001\0{value!r} is not a quantity\0write a number and a unit"
+        raise ValueError(message)  # noqa: TRY004 - pydantic gathers ValueErrors
+    try:
+        return parse(str(value))
+    except CtestbedError as error:
+        raise ValueError(f"{error.code}\0{error.message}\0{error.hint or ''}") from None
 
-    return BeforeValidator(read)
+
+def _quantity(parse: Callable[[str], int]) -> BeforeValidator:
+    return BeforeValidator(partial(_read_quantity, parse))
 
 
 def _text_schema(example: str) -> WithJsonSchema:
@@ -62,13 +67,11 @@ Time: TypeAlias = Annotated[int, _quantity(parse_time), _text_schema("750us")]
 Length: TypeAlias = Annotated[int, _quantity(parse_length), _text_schema("150km")]
 
 
-def _or_unknown(parse: Any) -> BeforeValidator:
-    known = _quantity(parse)
-
+def _or_unknown(parse: Callable[[str], int]) -> BeforeValidator:
     def read(value: Any) -> int | Unknown:
         if value == Unknown.UNKNOWN.value:
             return Unknown.UNKNOWN
-        return known.func(value)  # type: ignore[call-arg, return-value]
+        return _read_quantity(parse, value)
 
     return BeforeValidator(read)
 
@@ -94,7 +97,8 @@ def validate_model(model: type[ModelT], document: YAMLDocument) -> ModelT:
         SpecError: with a finding for each field that does not fit, placed by file and line.
     """
     if not isinstance(document.value, dict):
-        kind = {list: "a list", str: "text"}.get(type(document.value), "a single value")
+        kinds: dict[type, str] = {list: "a list", str: "text"}
+        kind = kinds.get(type(document.value), "a single value")
         raise SpecError(
             (
                 Finding(
