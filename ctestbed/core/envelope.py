@@ -49,7 +49,7 @@ def build_envelope(
 
 
 def error_envelope(
-    finding: Finding, exit_code: int, status: str, *, command: Sequence[str]
+    findings: Sequence[Finding], exit_code: int, status: str, *, command: Sequence[str]
 ) -> Envelope:
     """Wrap a refusal, so that a script that asked for JSON reads JSON in every case."""
     return {
@@ -61,7 +61,7 @@ def error_envelope(
         "request": {"command": list(command), "options": {}},
         "inputs": [],
         "data": {},
-        "findings": [finding.to_dict()],
+        "findings": [finding.to_dict() for finding in findings],
         "metrics": [],
     }
 

@@ -4,7 +4,7 @@ import errno
 import os
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import BinaryIO, Final
 
@@ -64,6 +64,37 @@ def write_output(path: Path, content: bytes, *, force: bool = False, mode: int =
         InputError: the file exists and `force` is not set.
         EnvironmentLacksError: no space, no permission, no such directory.
     """
+    if path.exists() and not path.is_file():
+        _write_special(path, content)
+        return
+    _refuse_existing(path, force=force)
+    write_atomic(path, content, mode=mode)
+
+
+def write_together(files: Mapping[Path, bytes], *, force: bool = False) -> None:
+    """Write several files that belong together: all of them, or none of the new ones.
+
+    Raises:
+        InputError: one exists and `force` is not set; nothing is written then.
+        EnvironmentLacksError: one cannot be written; those that were new are taken back.
+    """
+    for path in files:
+        if path.is_file():
+            _refuse_existing(path, force=force)
+    new: list[Path] = []
+    try:
+        for path, content in files.items():
+            existed = path.exists()
+            write_output(path, content, force=force)
+            if not existed:
+                new.append(path)
+    except CtestbedError:
+        for path in new:
+            path.unlink(missing_ok=True)
+        raise
+
+
+def _refuse_existing(path: Path, *, force: bool) -> None:
     if path.exists() and not force:
         raise InputError(
             "CTB-C014",
@@ -71,10 +102,6 @@ def write_output(path: Path, content: bytes, *, force: bool = False, mode: int =
             where=Where(file=str(path)),
             hint="use --force to replace it, or name another file",
         )
-    if path.is_dir() or (path.exists() and not path.is_file()):
-        _write_special(path, content)
-        return
-    write_atomic(path, content, mode=mode)
 
 
 def _write_special(path: Path, content: bytes) -> None:

@@ -1,0 +1,5 @@
+"""`python -m ctestbed`."""
+
+from ctestbed.cli.main import main
+
+main()

@@ -1,0 +1,69 @@
+"""Plain text: ASCII only, no width tricks, so that a log or a pipe reads it as well as a person."""
+
+from ctestbed.bench.report.blocks import Block, Facts, Plot, Table, Text
+from ctestbed.bench.report.common import format_where, metrics_table, verdict_line
+from ctestbed.bench.report.views import view_of
+from ctestbed.core.envelope import Envelope
+
+
+def render_text(envelope: Envelope) -> str:
+    """Return the whole report as text ending in a newline."""
+    blocks: list[Block] = list(view_of(envelope))
+    metrics = metrics_table(envelope)
+    if metrics is not None:
+        blocks.append(metrics)
+    parts = [text for text in map(render_block, blocks) if text]
+    parts += [render_finding(finding) for finding in envelope.get("findings", [])]
+    parts.append(verdict_line(envelope))
+    return "\n\n".join(parts) + "\n"
+
+
+def render_block(block: Block) -> str:
+    """Return one block as text, or nothing for a chart."""
+    match block:
+        case Text():
+            return f"{block.title}\n{block.text}" if block.title else block.text
+        case Facts():
+            width = max((len(name) for name, _ in block.pairs), default=0)
+            lines = [f"  {name.ljust(width)}  {value}" for name, value in block.pairs]
+            return "\n".join([block.title, *lines] if block.title else lines)
+        case Table():
+            return _render_table(block)
+        case Plot():
+            return ""
+
+
+def _render_table(block: Table) -> str:
+    widths = [
+        max(len(column.title), *(len(row[index]) for row in block.rows), 0)
+        if block.rows
+        else len(column.title)
+        for index, column in enumerate(block.columns)
+    ]
+
+    def line(cells: tuple[str, ...]) -> str:
+        padded = [
+            cell.rjust(width) if column.figure else cell.ljust(width)
+            for cell, width, column in zip(cells, widths, block.columns, strict=True)
+        ]
+        return f"  {'  '.join(padded)}".rstrip()
+
+    lines = [block.title] if block.title else []
+    lines.append(line(tuple(column.title for column in block.columns)))
+    lines.append(f"  {'  '.join('-' * width for width in widths)}")
+    lines += [line(row) for row in block.rows]
+    if block.note:
+        lines.append(f"  {block.note}")
+    return "\n".join(lines)
+
+
+def render_finding(finding: dict[str, object]) -> str:
+    """Return a finding the way errors are shown: fact, place, next step."""
+    lines = [f"{finding['severity']}[{finding['code']}]: {finding['message']}"]
+    where = finding.get("where")
+    place = format_where(where if isinstance(where, dict) else None)
+    if place:
+        lines.append(f"  at {place}")
+    if finding.get("hint"):
+        lines.append(f"  hint: {finding['hint']}")
+    return "\n".join(lines)

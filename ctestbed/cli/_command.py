@@ -1,0 +1,383 @@
+"""Turn `run(request) -> Result` into a command: options, timing, envelope, output, exit code.
+
+A command function parses its own parameters and returns a `Reply`. The decorator adds the output
+options that every command shares, so a verb means the same under every noun.
+"""
+
+import inspect
+import os
+import sys
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+import typer
+
+from ctestbed.core.errors import CtestbedError, ExitCode
+from ctestbed.core.result import Finding, Result
+
+_FORMATS: Final = ("table", "json", "jsonl", "csv", "md", "junit", "sarif", "html")
+_NOT_IN_REQUEST: Final = frozenset({"state_dir", "seed", "workers"})
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What a command hands back.
+
+    `artefact` is the thing it made (of commands that make one); `companions` are files that go
+    with it, by the suffix added to its name, such as `.certs`.
+    """
+
+    result: Result
+    artefact: bytes | None = None
+    companions: Mapping[str, bytes] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """The shared options, resolved."""
+
+    format: str
+    export: tuple[str, ...]
+    output: str | None
+    force: bool
+    canonical: bool
+    color: str
+    quiet: int
+    verbose: int
+
+
+def noun_app(name: str, *, help: str) -> typer.Typer:  # noqa: A002 - Typer's own word
+    """Return the Typer of a noun, in the house manner."""
+    app = typer.Typer(
+        name=name,
+        help=help,
+        rich_markup_mode=None,
+        no_args_is_help=True,
+        add_completion=False,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    # A callback keeps `noun verb` two words even where a noun has one verb only.
+    app.callback()(lambda: None)
+    return app
+
+
+def single_verb(app: typer.Typer) -> None:
+    """Make a noun that is its own verb, such as `doctor`, answer without a second word."""
+    app.registered_callback = None
+
+
+def command(
+    app: typer.Typer, name: str, *, example: str, artefact: bool = False
+) -> Callable[[Callable[..., Reply]], Callable[..., Reply]]:
+    """Register a command function under `app`, with the shared output options added."""
+
+    def decorate(function: Callable[..., Reply]) -> Callable[..., Reply]:
+        signature = inspect.signature(function, eval_str=True)
+        own = list(signature.parameters.values())
+        shared = _output_parameters(artefact=artefact)
+
+        def run(**arguments: Any) -> None:
+            output = _resolve_output(
+                {p.name.removeprefix("out_"): arguments.pop(p.name) for p in shared}
+            )
+            prefix = app.info.name or ""
+            words = [prefix] if prefix == name else [prefix, name]
+            _execute(function, arguments, words, output, artefact=artefact)
+
+        run.__signature__ = signature.replace(  # type: ignore[attr-defined]
+            parameters=[*own, *shared], return_annotation=None
+        )
+        run.__annotations__ = {p.name: p.annotation for p in [*own, *shared]}
+        run.__doc__ = function.__doc__
+        app.command(name, epilog=f"Example: {example}")(run)
+        return function
+
+    return decorate
+
+
+def _output_parameters(*, artefact: bool) -> list[inspect.Parameter]:
+    option = typer.Option
+    table: list[tuple[str, Any, Any]] = [
+        (
+            "out_export",
+            Annotated[
+                list[str] | None,
+                option("--export", metavar="FMT=FILE", help="Also write the report as FMT."),
+            ],
+            None,
+        ),
+        (
+            "out_output",
+            Annotated[
+                str | None,
+                option("-o", "--output", metavar="FILE", help="Write here, not to stdout."),
+            ],
+            None,
+        ),
+        ("out_force", Annotated[bool, option("--force", help="Replace existing files.")], False),
+        (
+            "out_canonical",
+            Annotated[
+                bool, option("--canonical", help="JSON without times: same inputs, same bytes.")
+            ],
+            False,
+        ),
+        (
+            "out_color",
+            Annotated[str | None, option("--color", metavar="WHEN", help="auto, always or never.")],
+            None,
+        ),
+        (
+            "out_quiet",
+            Annotated[int, option("-q", "--quiet", count=True, help="Say less on stderr.")],
+            0,
+        ),
+        (
+            "out_verbose",
+            Annotated[int, option("-v", "--verbose", count=True, help="Say more on stderr.")],
+            0,
+        ),
+    ]
+    if not artefact:
+        formats = Annotated[
+            str | None, option("--format", metavar="FMT", help=f"{', '.join(_FORMATS)}.")
+        ]
+        table.insert(0, ("out_format", formats, None))
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    return [
+        inspect.Parameter(name, keyword, default=default, annotation=annotation)
+        for name, annotation, default in table
+    ]
+
+
+def _resolve_output(given: dict[str, Any]) -> Output:
+    from ctestbed.cli._settings import load_settings
+
+    try:
+        settings, _ = load_settings()
+        chosen = given.get("format") or settings.format or "table"
+        if given["canonical"] and not given.get("format"):
+            chosen = "json"
+        output = Output(
+            format=_check_format(chosen),
+            export=tuple(given["export"] or ()),
+            output=given["output"],
+            force=given["force"],
+            canonical=given["canonical"],
+            color=given["color"] or settings.color or "auto",
+            quiet=given["quiet"],
+            verbose=given["verbose"],
+        )
+        for item in output.export:
+            _split_export(item)
+    except CtestbedError as error:
+        _say_error(error)
+        raise typer.Exit(int(error.exit_code)) from None
+    return output
+
+
+def _check_format(name: str) -> str:
+    if name not in _FORMATS:
+        raise typer.BadParameter(f"{name!r} is not one of {', '.join(_FORMATS)}")
+    return name
+
+
+def _split_export(item: str) -> tuple[str, str]:
+    name, equals, path = item.partition("=")
+    if not equals or not path:
+        raise typer.BadParameter(f"{item!r} is not FMT=FILE, such as json=report.json")
+    return _check_format(name), path
+
+
+def _execute(
+    function: Callable[..., Reply],
+    arguments: dict[str, Any],
+    words: list[str],
+    output: Output,
+    *,
+    artefact: bool,
+) -> None:
+    """Run, deliver, and end the process with the result's code."""
+    started, clock = time.time(), time.perf_counter()
+    try:
+        reply = function(**_with_settings(arguments))
+        elapsed = time.perf_counter() - clock
+        _deliver(reply, arguments, words, output, started, elapsed, artefact=artefact)
+        sys.stdout.flush()
+    except CtestbedError as error:
+        _fail(error, words, output, artefact=artefact)
+    except BrokenPipeError:
+        raise
+    except (typer.Exit, typer.BadParameter, typer.Abort, KeyboardInterrupt):
+        raise
+    except MemoryError:
+        message = "not enough memory for this request; ask for fewer or smaller things"
+        typer.echo(f"error[CTB-U010]: {message}", err=True)
+        raise typer.Exit(int(ExitCode.ENVIRONMENT)) from None
+    except Exception as error:
+        _report_bug(error, output)
+        raise typer.Exit(int(ExitCode.BUG)) from None
+    raise typer.Exit(int(reply.result.exit_code))
+
+
+def _with_settings(arguments: dict[str, Any]) -> dict[str, Any]:
+    if arguments.get("state_dir", "") is None:
+        from ctestbed.cli._settings import load_settings
+
+        return {**arguments, "state_dir": load_settings()[0].state_dir}
+    return arguments
+
+
+def _deliver(
+    reply: Reply,
+    arguments: Mapping[str, Any],
+    words: list[str],
+    output: Output,
+    started: float,
+    elapsed: float,
+    *,
+    artefact: bool,
+) -> None:
+    from ctestbed.core.envelope import build_envelope
+
+    options = {
+        name: _plain(value)
+        for name, value in arguments.items()
+        if name not in _NOT_IN_REQUEST and value is not None
+    }
+    envelope = build_envelope(
+        reply.result,
+        command=words,
+        options=options,
+        seed=arguments.get("seed"),
+        run=_describe_run(started, elapsed),
+        canonical=output.canonical,
+    )
+    if artefact:
+        _deliver_artefact(reply, output)
+    else:
+        _deliver_report(envelope, output)
+    for item in output.export:
+        name, path = _split_export(item)
+        _write(path, _render(envelope, name, output), output)
+
+
+def _describe_run(started: float, elapsed: float) -> dict[str, Any]:
+    import platform
+
+    moment = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(started))
+    host = {
+        "machine": platform.machine(),
+        "system": platform.system(),
+        "python": platform.python_version(),
+        "cpus": os.cpu_count() or 1,
+    }
+    return {"start": moment, "elapsed_s": round(elapsed, 6), "host": host}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Path):
+        return str(value)
+    if isinstance(value, tuple | list):
+        return [_plain(item) for item in value]
+    return value
+
+
+def _deliver_report(envelope: dict[str, Any], output: Output) -> None:
+    if output.output not in {None, "-"}:
+        _write(str(output.output), _render(envelope, output.format, output), output)
+        return
+    if output.format == "table":
+        from ctestbed.cli._terminal import show
+
+        show(envelope, color=output.color)
+        return
+    sys.stdout.write(_render(envelope, output.format, output))
+
+
+def _render(envelope: dict[str, Any], name: str, output: Output) -> str:
+    from ctestbed.bench.report.render import render
+
+    return render(envelope, name, canonical=output.canonical)
+
+
+def _write(path: str, text: str, output: Output) -> None:
+    from ctestbed.core.files import write_output
+
+    write_output(Path(path), text.encode(), force=output.force)
+
+
+def _deliver_artefact(reply: Reply, output: Output) -> None:
+    if reply.artefact is None:
+        return
+    if output.output in {None, "-"}:
+        _print_artefact(reply)
+        return
+    from ctestbed.core.files import write_together
+
+    path = Path(str(output.output))
+    files = {path: reply.artefact}
+    for suffix, content in reply.companions.items():
+        files[path.with_name(path.name + suffix)] = content
+    write_together(files, force=output.force)
+    if not output.quiet:
+        typer.echo(f"wrote {', '.join(str(name) for name in files)}", err=True)
+
+
+def _print_artefact(reply: Reply) -> None:
+    artefact = reply.artefact or b""
+    if sys.stdout.isatty() and b"\0" in artefact:
+        raise typer.BadParameter("this is binary; name a file with -o FILE, or pipe it")
+    sys.stdout.flush()
+    sys.stdout.buffer.write(artefact)
+    if reply.companions:
+        names = ", ".join(reply.companions)
+        typer.echo(f"note: the files {names} are written only with -o FILE", err=True)
+
+
+def _fail(error: CtestbedError, words: list[str], output: Output, *, artefact: bool) -> None:
+    """Say what is wrong on stderr, and in the asked-for format too where a script reads it."""
+    findings = getattr(error, "findings", None) or (Finding.of_error(error),)
+    for finding in findings:
+        _say_finding(finding)
+    if output.format == "json" and not artefact:
+        from ctestbed.core.envelope import dump_envelope, error_envelope
+
+        envelope = error_envelope(
+            findings, int(error.exit_code), error.exit_code.status, command=words
+        )
+        sys.stdout.write(dump_envelope(envelope, canonical=output.canonical))
+    raise typer.Exit(int(error.exit_code))
+
+
+def _say_error(error: CtestbedError) -> None:
+    _say_finding(Finding.of_error(error))
+
+
+def _say_finding(finding: Finding) -> None:
+    from ctestbed.bench.report.text import render_finding
+
+    typer.echo(render_finding(finding.to_dict()), err=True)
+
+
+def _report_bug(error: Exception, output: Output) -> None:
+    """Keep the traceback for whoever mends it, out of the user's way."""
+    import tempfile
+    import traceback
+
+    text = "".join(traceback.format_exception(error))
+    if output.verbose > 1:
+        typer.echo(text, err=True)
+    try:
+        with tempfile.NamedTemporaryFile(
+            "w", prefix="ctestbed-crash-", suffix=".txt", delete=False
+        ) as crash:
+            crash.write(text)
+        place = f"; details in {crash.name}"
+    except OSError:
+        place = "; run again with -vv for details"
+    typer.echo(f"internal error: {type(error).__name__}: {error}{place}", err=True)

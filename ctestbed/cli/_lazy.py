@@ -1,0 +1,71 @@
+"""Groups that import a noun's module only when that noun is used.
+
+Help and completion rows come from the map below, so `--help` loads no domain code. The one file
+that leans on Typer's own classes.
+"""
+
+from collections.abc import Mapping
+from importlib import import_module
+from typing import Any, Final
+
+import typer
+from typer.core import TyperGroup
+
+NOUNS: Final[Mapping[str, tuple[str, str]]] = {
+    "topology": ("ctestbed.cli.topology", "Build, show and validate fabrics."),
+    "route": ("ctestbed.cli.route", "Find the paths that packets take."),
+    "sim": ("ctestbed.cli.sim", "Move traffic over a fabric; size long-haul headroom."),
+    "cvm": ("ctestbed.cli.cvm", "Launch, list, show and stop confidential VMs."),
+    "evidence": ("ctestbed.cli.evidence", "Make and show attestation evidence."),
+    "attest": ("ctestbed.cli.attest", "Verify evidence; list and pin trust anchors."),
+    "bench": ("ctestbed.cli.bench", "Run testbeds and benchmarks end to end."),
+    "report": ("ctestbed.cli.report", "Build and convert reports."),
+    "doctor": ("ctestbed.cli.doctor", "Check this machine and installation."),
+    "explain": ("ctestbed.cli.explain", "Explain an error, finding or exit code."),
+    "schema": ("ctestbed.cli.schema", "List and show JSON Schemas of files and results."),
+    "config": ("ctestbed.cli.config", "Show settings and where they come from."),
+    "completion": ("ctestbed.cli.completion", "Print the completion script of a shell."),
+}
+"""Each noun's module, which holds its Typer as `app`, and its line of help."""
+
+
+class LazyGroup(TyperGroup):
+    """A group whose commands are imported on first use."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Return the nouns in the order people meet them."""
+        del ctx
+        return list(NOUNS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Import the noun's module, and hand out its command."""
+        del ctx
+        if cmd_name not in NOUNS:
+            return None
+        module = import_module(NOUNS[cmd_name][0])
+        command = typer.main.get_command(module.app)
+        command.name = cmd_name
+        return command
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Let Typer report an unknown noun with its nearest neighbour, without importing any."""
+        self.commands = dict.fromkeys(NOUNS)  # type: ignore[arg-type]
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write the nouns' help from the map."""
+        del ctx
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, text) for name, (_, text) in NOUNS.items()])
+
+    def shell_complete(self, ctx: Any, incomplete: str) -> Any:
+        """Complete nouns from the map, and options as Typer does."""
+        from typer._click.shell_completion import CompletionItem
+
+        if incomplete.startswith("-"):
+            return super().shell_complete(ctx, incomplete)
+        return [
+            CompletionItem(name, help=text)
+            for name, (_, text) in NOUNS.items()
+            if name.startswith(incomplete)
+        ]

@@ -1,0 +1,93 @@
+"""Reports on a screen: Rich on a terminal, plain ASCII everywhere else."""
+
+import os
+import sys
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from ctestbed.bench.report.blocks import Block
+
+
+def wants_color(choice: str) -> bool:
+    """Decide by --color, then FORCE_COLOR, then NO_COLOR, TERM and the stream itself."""
+    if choice not in {"auto", "always", "never"}:
+        raise typer.BadParameter(f"--color {choice!r} is not auto, always or never")
+    if choice != "auto":
+        return choice == "always"
+    if os.environ.get("FORCE_COLOR"):
+        return True
+    if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
+        return False
+    return sys.stdout.isatty()
+
+
+def show(envelope: dict[str, Any], *, color: str) -> None:
+    """Print a report to stdout."""
+    colored = wants_color(color)
+    if not colored and not sys.stdout.isatty():
+        from ctestbed.bench.report.text import render_text
+
+        sys.stdout.write(render_text(envelope))
+        return
+    _show_rich(envelope, colored=colored)
+
+
+def _show_rich(envelope: dict[str, Any], *, colored: bool) -> None:
+    from rich.console import Console
+    from rich.text import Text as RichText
+
+    from ctestbed.bench.report.common import metrics_table, verdict_line
+    from ctestbed.bench.report.text import render_finding
+    from ctestbed.bench.report.views import view_of
+
+    console = Console(no_color=not colored, force_terminal=colored or None, highlight=False)
+    blocks = list(view_of(envelope))
+    metrics = metrics_table(envelope)
+    for block in [*blocks, metrics] if metrics is not None else blocks:
+        _print_block(console, block)
+    styles = {"error": "bold red", "warning": "yellow", "note": "cyan"}
+    for finding in envelope["findings"]:
+        head, *rest = render_finding(finding).splitlines()
+        console.print(RichText(head, style=styles.get(str(finding["severity"]), "")))
+        console.print(RichText("\n".join(rest))) if rest else None
+        console.print()
+    verdict = {"pass": "bold green", "fail": "bold red"}.get(envelope["status"], "bold yellow")
+    console.print(RichText(verdict_line(envelope), style=verdict))
+
+
+def _print_block(console: "Console", block: "Block") -> None:
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table as RichTable
+    from rich.text import Text as RichText
+
+    from ctestbed.bench.report.blocks import Facts, Plot, Table, Text
+
+    match block:
+        case Plot():
+            return
+        case Text():
+            if block.title:
+                console.print(RichText(block.title, style="bold"))
+            console.print(RichText(block.text, no_wrap=block.fixed, overflow="ignore"))
+        case Facts():
+            grid = RichTable.grid(padding=(0, 2))
+            for name, value in block.pairs:
+                grid.add_row(RichText(f"  {name}", style="dim"), RichText(value))
+            if block.title:
+                console.print(RichText(block.title, style="bold"))
+            console.print(grid)
+        case Table():
+            shown = RichTable(box=SIMPLE_HEAD, title_justify="left", title_style="bold")
+            shown.title = RichText(block.title, style="bold") if block.title else None
+            for column in block.columns:
+                shown.add_column(column.title, justify="right" if column.figure else "left")
+            for row in block.rows:
+                shown.add_row(*(RichText(cell) for cell in row))
+            console.print(shown)
+            if block.note:
+                console.print(RichText(f"  {block.note}", style="dim"))
+    console.print()
