@@ -1,0 +1,1 @@
+"""Chores of the repository: run as `python -m tools.NAME` through the Makefile."""
