@@ -1,8 +1,8 @@
 """What ctestbed says about itself: codes, exit codes and schemas."""
 
-from typing import Any
+from typing import Any, NotRequired
 
-from typing_extensions import NotRequired, TypedDict
+from typing_extensions import TypedDict
 
 from ctestbed.core.catalogue import load_catalogue
 from ctestbed.core.errors import ExitCode, InputError

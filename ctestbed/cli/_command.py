@@ -218,7 +218,7 @@ def _execute(
         message = "not enough memory for this request; ask for fewer or smaller things"
         typer.echo(f"error[CTB-U010]: {message}", err=True)
         raise typer.Exit(int(ExitCode.ENVIRONMENT)) from None
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 - the last line of defence: no traceback for users
         _report_bug(error, output)
         raise typer.Exit(int(ExitCode.BUG)) from None
     raise typer.Exit(int(reply.result.exit_code))

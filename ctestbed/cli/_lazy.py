@@ -6,7 +6,7 @@ that leans on Typer's own classes.
 
 from collections.abc import Mapping
 from importlib import import_module
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import typer
 from typer.core import TyperGroup
@@ -49,7 +49,7 @@ class LazyGroup(TyperGroup):
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Let Typer report an unknown noun with its nearest neighbour, without importing any."""
-        self.commands = dict.fromkeys(NOUNS)  # type: ignore[arg-type]
+        self.commands = cast("Any", dict.fromkeys(NOUNS))
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:

@@ -9,7 +9,7 @@ import typer
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from ctestbed.bench.report.blocks import Block
+    from ctestbed.bench.report.blocks import Block, Facts, Table
 
 
 def wants_color(choice: str) -> bool:
@@ -60,34 +60,45 @@ def _show_rich(envelope: dict[str, Any], *, colored: bool) -> None:
 
 
 def _print_block(console: "Console", block: "Block") -> None:
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table as RichTable
     from rich.text import Text as RichText
 
     from ctestbed.bench.report.blocks import Facts, Plot, Table, Text
 
+    if isinstance(block, Plot):
+        return
+    if block.title and not isinstance(block, Table):
+        console.print(RichText(block.title, style="bold"))
     match block:
-        case Plot():
-            return
         case Text():
-            if block.title:
-                console.print(RichText(block.title, style="bold"))
             console.print(RichText(block.text, no_wrap=block.fixed, overflow="ignore"))
         case Facts():
-            grid = RichTable.grid(padding=(0, 2))
-            for name, value in block.pairs:
-                grid.add_row(RichText(f"  {name}", style="dim"), RichText(value))
-            if block.title:
-                console.print(RichText(block.title, style="bold"))
-            console.print(grid)
+            _print_facts(console, block)
         case Table():
-            shown = RichTable(box=SIMPLE_HEAD, title_justify="left", title_style="bold")
-            shown.title = RichText(block.title, style="bold") if block.title else None
-            for column in block.columns:
-                shown.add_column(column.title, justify="right" if column.figure else "left")
-            for row in block.rows:
-                shown.add_row(*(RichText(cell) for cell in row))
-            console.print(shown)
-            if block.note:
-                console.print(RichText(f"  {block.note}", style="dim"))
+            _print_table(console, block)
     console.print()
+
+
+def _print_facts(console: "Console", block: "Facts") -> None:
+    from rich.table import Table as RichTable
+    from rich.text import Text as RichText
+
+    grid = RichTable.grid(padding=(0, 2))
+    for name, value in block.pairs:
+        grid.add_row(RichText(f"  {name}", style="dim"), RichText(value))
+    console.print(grid)
+
+
+def _print_table(console: "Console", block: "Table") -> None:
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table as RichTable
+    from rich.text import Text as RichText
+
+    shown = RichTable(box=SIMPLE_HEAD, title_justify="left", title_style="bold")
+    shown.title = block.title or None
+    for column in block.columns:
+        shown.add_column(column.title, justify="right" if column.figure else "left")
+    for row in block.rows:
+        shown.add_row(*(RichText(cell) for cell in row))
+    console.print(shown)
+    if block.note:
+        console.print(RichText(f"  {block.note}", style="dim"))

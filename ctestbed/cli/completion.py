@@ -19,7 +19,7 @@ def completion(
     ],
 ) -> None:
     """Print a script that completes nouns, verbs, options, testbeds and VM names."""
-    from typer.completion import get_completion_script
+    from typer._completion_shared import get_completion_script
 
     if shell not in _SHELLS:
         typer.echo(f"error[CTB-U006]: no completion for {shell!r}", err=True)

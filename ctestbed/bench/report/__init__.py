@@ -1,1 +1,1 @@
-"""Envelopes made readable: views turn data into blocks, renderers turn blocks into text or pages."""
+"""Envelopes made readable: views turn data into blocks, renderers blocks into text or pages."""
