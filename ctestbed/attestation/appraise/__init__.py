@@ -1,0 +1,1 @@
+"""Does authentic evidence say what a policy wants? Knows nothing of signatures and chains."""

@@ -1,0 +1,1 @@
+"""Trust anchors: keys pinned by fingerprint, in three classes."""

@@ -1,0 +1,1 @@
+"""Did this hardware identity sign these bytes, freshly, under a chain to a pinned root?"""
