@@ -131,10 +131,9 @@ def find_node(topology: Topology, text: str) -> int:
 
 
 def _examples(topology: Topology) -> set[int]:
-    """Return the last host, NIC, leaf and spine: their names show the ranges."""
-    block = topology.blocks[-1]
-    hosts, nics, switches = topology.first[1:]
-    return {nics - 1, switches - 1, block.first_spine - 1, block.first_core - 1} - {hosts - 1}
+    """Return the last NIC, leaf and switch: their names show the ranges."""
+    switches = topology.first[NodeKind.SWITCH]
+    return {switches - 1, topology.blocks[-1].first_spine - 1, topology.node_count - 1}
 
 
 def _split_site(topology: Topology, text: str) -> tuple[SiteBlock, list[str]]:

@@ -1,0 +1,119 @@
+"""Everything that is wrong with a testbed, and what is worth knowing about it, all at once."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from pydantic import BaseModel
+
+from ctestbed.core.result import Finding
+from ctestbed.core.spec import Unknown
+from ctestbed.core.yamlfile import YAMLPath, format_pointer
+from ctestbed.topology.build import lay_out
+from ctestbed.topology.capacity import format_ratio, site_layers
+from ctestbed.topology.graph import Topology
+from ctestbed.topology.invariants import INVARIANTS
+from ctestbed.topology.load import LoadedTestbed
+from ctestbed.topology.plan import Plan, plan_testbed
+
+BUILDABLE: Final = "the file describes a network that can be built"
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One question asked of a testbed; `passed` is None where it could not be asked."""
+
+    name: str
+    passed: bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class Validation:
+    """All checks with all findings; no plan and no topology where the file describes none."""
+
+    plan: Plan | None
+    topology: Topology | None
+    checks: tuple[Check, ...]
+    findings: tuple[Finding, ...]
+
+
+def validate_testbed(loaded: LoadedTestbed) -> Validation:
+    """Plan, build and check a testbed. Never raises on what the file says."""
+    plan, findings = plan_testbed(loaded)
+    checks = [Check(BUILDABLE, passed=plan is not None)]
+    topology = None
+    if plan is None:
+        checks += [Check(invariant.name, None) for invariant in INVARIANTS]
+    else:
+        topology = lay_out(plan)
+        for invariant in INVARIANTS:
+            wrong = invariant.check(topology, plan, loaded)
+            checks.append(Check(invariant.name, passed=not wrong))
+            where = loaded.document.where(plan.sites[0].path[:1])
+            findings += [
+                Finding(invariant.code, "error", text, where, invariant.hint) for text in wrong
+            ]
+        findings += _design_notes(loaded, plan)
+    findings += _unknowns(loaded)
+    return Validation(plan, topology, tuple(checks), tuple(findings))
+
+
+def unknown_paths(model: BaseModel, path: YAMLPath = ()) -> Iterator[YAMLPath]:
+    """Yield the path of every quantity that a file calls `unknown`."""
+    for name in type(model).model_fields:
+        yield from _unknown_in(getattr(model, name), (*path, name))
+
+
+def _unknown_in(value: object, path: YAMLPath) -> Iterator[YAMLPath]:
+    if value is Unknown.UNKNOWN:
+        yield path
+    elif isinstance(value, BaseModel):
+        yield from unknown_paths(value, path)
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from _unknown_in(item, (*path, index))
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            yield from _unknown_in(item, (*path, key))
+
+
+def _unknowns(loaded: LoadedTestbed) -> Iterator[Finding]:
+    for path in unknown_paths(loaded.testbed):
+        yield Finding(
+            "CTB-T040",
+            "note",
+            f"`{format_pointer(path)}` is unknown, and so is all that depends on it",
+            loaded.document.where(path),
+            "what is it? give a figure once one is published or measured",
+        )
+
+
+def _design_notes(loaded: LoadedTestbed, plan: Plan) -> Iterator[Finding]:
+    """Yield what a reader should know of a sound design: where it narrows, what is not said."""
+
+    def note(code: str, message: str, path: YAMLPath, hint: str) -> Finding:
+        return Finding(code, "note", message, loaded.document.where(path), hint)
+
+    seen: set[tuple[YAMLPath, str]] = set()
+    for position, site in enumerate(plan.sites):
+        if site.radix is None and (site.path, "radix") not in seen:
+            seen.add((site.path, "radix"))
+            text = "no `radix` is given, so the ports that switches have are not checked"
+            yield note("CTB-T041", text, site.path, "give the ports of a switch: `radix: 64`")
+        for layer in site_layers(plan, position):
+            key = (site.path, layer.name)
+            if layer.narrowing is not None and layer.narrowing > 1 and key not in seen:
+                seen.add(key)
+                ratio = format_ratio(layer.narrowing)
+                text = f"{layer.name} cables narrow the traffic from below {ratio}"
+                path = ("trunks",) if layer.name == "trunk" else site.path
+                yield note("CTB-T042", text, path, "intended? then read results with it in mind")
+    if not plan.split and plan.nics_per_host % plan.planes:
+        text = f"the {plan.nics_per_host} NICs of a host do not reach all {plan.planes} planes"
+        hint = "two hosts without a plane in common cannot exchange traffic directly"
+        yield note("CTB-T043", text, ("planes",), hint)
+    for index, trunk in enumerate(loaded.testbed.trunks):
+        if trunk.lossless is None:
+            text = f"the trunk {' - '.join(trunk.between)} names no lossless class"
+            hint = "give `lossless: {classes: 1, headroom: 75MB}` to have headroom checked"
+            yield note("CTB-T044", text, ("trunks", index), hint)
