@@ -2,21 +2,22 @@
 
 from collections import Counter
 from dataclasses import dataclass
-from hashlib import sha256
 from math import log2
 from pathlib import Path
 from typing import Final
 
 from typing_extensions import TypedDict
 
-from ctestbed.core.errors import CtestbedError, InputError, Where
+from ctestbed.core.errors import InputError, Where
 from ctestbed.core.result import Finding, InputFile, Result
-from ctestbed.tee.csv_platform import describe_policy
-from ctestbed.tee.images import DEMO_NAME, load_image, require_memory
-from ctestbed.tee.machine import Machine, open_machine
+from ctestbed.evidence.csv_report import policy_flags
+from ctestbed.tee.host import load_records, prepare_machine, resume_vm
+from ctestbed.tee.images import load_image, require_memory
+from ctestbed.tee.machine import VM
 from ctestbed.tee.memory import PAGE_SIZE
 from ctestbed.tee.platforms import load_profile
 from ctestbed.tee.records import (
+    DAMAGED,
     VMRecord,
     load_record,
     remove_vm,
@@ -146,17 +147,101 @@ def run_launch(request: LaunchRequest) -> Result:
                 where=Where(file=str(state.path)),
                 hint=f"stop it first (`ctestbed cvm stop {request.name}`), or use another name",
             )
-        machine = open_machine(state, request.platform, request.seed)
-        vm = machine.launch(
-            request.name, request.memory, image, profile, allow_debug=request.allow_debug
-        )
+        machine = prepare_machine(state, profile, request.seed)
+        vm = machine.launch(request.name, request.memory, image, allow_debug=request.allow_debug)
         save_vm(state, vm.record, vm.frames())
-    inputs = (
-        () if request.image is None else (InputFile(image.name, sha256(image.content).hexdigest()),)
-    )
-    return Result(
-        "ctestbed.cvm.launch/1",
-        _vm_data(vm.record),
-        inputs=inputs,
-        run={"state_dir": str(state.path), **machine.identity()},
-    )
+    inputs = () if request.image is None else (InputFile.of(image.name, image.content),)
+    run = {"state_dir": str(state.path)}
+    if machine.chip is not None:
+        run |= {"root_fingerprint": machine.chip.root_fingerprint}
+    return Result("ctestbed.cvm.launch/1", _vm_data(vm.record), inputs=inputs, run=run)
+
+
+def run_list(request: ListRequest) -> Result:
+    """List the VMs. A record that cannot be read is a warning, and hides no other VM."""
+    state = StateDirectory(request.state_dir)
+    with state.shared():
+        records, findings = load_records(state)
+    data: ListData = {"vms": [_vm_data(record) for record in records]}
+    return Result("ctestbed.cvm.list/1", data, tuple(findings), run={"state_dir": str(state.path)})
+
+
+def run_show(request: ShowRequest) -> Result:
+    """Show a VM: what was fixed at launch, and what its host and itself see of one page.
+
+    Raises:
+        InputError: no such VM, or its state is damaged.
+    """
+    state = StateDirectory(request.state_dir)
+    with state.shared():
+        machine, vm = resume_vm(state, request.name)
+    memory, chip = machine.profile.memory, machine.chip
+    data: ShowData = {
+        **_vm_data(vm.record),
+        "title": machine.profile.title,
+        "base": vm.record.base,
+        "touched": PAGE_SIZE * sum(count for _, count in vm.record.frames),
+        "cipher": f"{memory.cipher.value}-{memory.mode.value}" if memory.encrypts else "none",
+        "host_read": memory.host_read.value,
+        "view": _view(vm),
+        "root_fingerprint": None if chip is None else chip.root_fingerprint,
+        "seeded": chip is not None and chip.entropy.seeded,
+    }
+    return Result("ctestbed.cvm.show/1", data, run={"state_dir": str(state.path)})
+
+
+def run_stop(request: StopRequest) -> Result:
+    """Destroy a VM: its record and memory key, then its memory, readable or not.
+
+    Raises:
+        InputError: no such VM, or one of a newer ctestbed, whose files this one does not know.
+    """
+    state = StateDirectory(request.state_dir)
+    findings: tuple[Finding, ...] = ()
+    with state.exclusive():
+        try:
+            load_record(state, request.name)
+        except InputError as error:
+            if error.code != DAMAGED:
+                raise
+            findings = (Finding(error.code, "note", error.message, error.where),)
+        remove_vm(state, request.name)
+    data: StopData = {"name": request.name}
+    return Result("ctestbed.cvm.stop/1", data, findings, run={"state_dir": str(state.path)})
+
+
+def _vm_data(record: VMRecord) -> VMData:
+    return {
+        "name": record.name,
+        "platform": record.platform,
+        "memory": record.memory,
+        "asid": record.asid,
+        "policy": record.policy,
+        "policy_flags": policy_flags(record.policy),
+        "measurement": record.measurement,
+        "image": {
+            "name": record.image.name,
+            "size": record.image.size,
+            "sha256": record.image.sha256,
+        },
+    }
+
+
+def _view(vm: VM) -> ViewData:
+    """Put the two views of guest page 0 side by side: its start in hex, the whole's entropy."""
+    length = min(PAGE_SIZE, vm.record.image.size)
+    host, guest = vm.host_view(0, length), vm.memory.read(0, length)
+    return {
+        "address": 0,
+        "length": length,
+        "host": host[:SAMPLE_BYTES].hex(),
+        "guest": guest[:SAMPLE_BYTES].hex(),
+        "host_entropy": entropy_of(host),
+        "guest_entropy": entropy_of(guest),
+    }
+
+
+def entropy_of(data: bytes) -> float:
+    """Return the Shannon entropy of the bytes' distribution, in bits per byte (0 to 8)."""
+    shares = [count / len(data) for count in Counter(data).values()]
+    return round(sum(share * log2(1 / share) for share in shares), 3)

@@ -5,9 +5,10 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Final
 
-from ctestbed.core.errors import EnvironmentLacksError
+from ctestbed.core.errors import EnvironmentLacksError, InputError
 from ctestbed.crypto.sm3 import sm3
-from ctestbed.tee.csv_platform import AttestationRequest, CSVFirmware, CSVPolicy
+from ctestbed.evidence.csv_report import POLICY_NODBG, CSVReport
+from ctestbed.tee.csv_platform import MNONCE_SIZE, AttestationRequest, CSVFirmware
 from ctestbed.tee.csv_vendor import CSVChip
 from ctestbed.tee.images import Image
 from ctestbed.tee.memory import (
@@ -64,9 +65,7 @@ class Machine:
         Raises:
             EnvironmentLacksError: no key slot or no physical memory is free.
         """
-        policy = CSVPolicy(self.profile.launch.default_policy.value)
-        if allow_debug:
-            policy &= ~CSVPolicy.NODBG
+        policy = self.profile.launch.default_policy.value & ~(POLICY_NODBG if allow_debug else 0)
         base = self._free_memory(memory)
         self.controller.write_raw(base, image.padded)
         asid, key, measurement = HOST_ASID, b"", sm3(image.padded)
@@ -105,12 +104,29 @@ class Machine:
         if self.firmware is not None and self.chip is not None:
             self.firmware.resume(
                 record.asid,
-                CSVPolicy(record.policy),
+                record.policy,
                 bytes.fromhex(record.key),
                 bytes.fromhex(record.measurement),
                 self.chip.entropy.within(record.name),
             )
         return VM(record, GuestMemory(self.controller, record.asid, record.base, record.memory))
+
+    def attest(self, vm: VM, report_data: bytes) -> CSVReport:
+        """Have a VM ask for a report over 64 bytes of `report_data`, with a fresh mnonce.
+
+        Raises:
+            InputError: its platform signs no evidence.
+        """
+        if self.firmware is None or self.chip is None:
+            raise InputError(
+                "CTB-M052",
+                f"VM {vm.record.name!r} runs on platform {vm.record.platform!r}, which signs no"
+                " evidence",
+                hint="launch one with --platform csv",
+            )
+        entropy = self.chip.entropy.within(vm.record.name)
+        mnonce = entropy.draw(f"mnonce {report_data.hex()}", MNONCE_SIZE)
+        return self.firmware.attestation(vm.record.asid, AttestationRequest.of(report_data, mnonce))
 
     def _free_slot(self) -> int:
         taken = {record.asid for record in self._others}

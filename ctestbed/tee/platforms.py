@@ -1,7 +1,7 @@
 """The platforms, and the facts of those that are built: `attest/platforms/NAME.yaml`."""
 
 from functools import cache
-from typing import Annotated, Final, Generic, Literal, TypeVar
+from typing import Annotated, Generic, Literal, TypeVar
 
 from pydantic import Field, model_validator
 
@@ -11,20 +11,7 @@ from ctestbed.core.files import read_input
 from ctestbed.core.names import did_you_mean
 from ctestbed.core.spec import SpecModel, validate_model
 from ctestbed.core.yamlfile import load_yaml
-
-PLATFORMS: Final = (
-    "csv",
-    "csv2",
-    "csv3",
-    "sev",
-    "sev-es",
-    "snp",
-    "tdx",
-    "cca",
-    "virtcca",
-    "plain",
-)
-BUILT: Final = ("csv", "plain")
+from ctestbed.tee.names import BUILT, PLATFORMS
 
 ValueT = TypeVar("ValueT")
 _Text = Annotated[str, Field(min_length=1)]

@@ -15,10 +15,11 @@ from ctestbed.core.errors import InputError, Where
 from ctestbed.core.names import did_you_mean
 from ctestbed.core.spec import SpecModel
 from ctestbed.tee.memory import PAGE_SIZE, PHYSICAL_LIMIT
-from ctestbed.tee.platforms import BUILT
+from ctestbed.tee.names import BUILT
 from ctestbed.tee.state import StateDirectory
 
 RECORD_VERSION: Final = 1
+DAMAGED: Final = "CTB-M022"
 _NAME: Final = re.compile(r"[a-z0-9](?:[a-z0-9_-]{0,61}[a-z0-9])?")
 
 _Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
@@ -160,7 +161,7 @@ def _path(state: StateDirectory, name: str, suffix: str) -> str:
 
 def _refuse_damaged(state: StateDirectory, name: str, suffix: str, reason: str) -> NoReturn:
     raise InputError(
-        "CTB-M022",
+        DAMAGED,
         f"the state of VM {name!r} is damaged: {_path(state, name, suffix)!r}: {reason}",
         where=Where(file=_path(state, name, suffix)),
         hint=f"`ctestbed cvm stop {name}` removes what is left of it",

@@ -19,7 +19,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from ctestbed.core.errors import EnvironmentLacksError, InputError, Where
+from ctestbed.core.errors import EnvironmentLacksError, Where
 from ctestbed.core.files import unwritable, write_atomic
 
 FILE_MODE: Final = 0o600

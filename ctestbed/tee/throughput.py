@@ -12,6 +12,7 @@ DEFAULT_SIZE: Final = 8 * 2**20
 DEFAULT_ROUNDS: Final = 9
 _NS_PER_SECOND: Final = 10**9
 _ERROR: Final = 0.05
+_RATE: Final = "bytes per CPU second"
 
 
 def measure_throughput(
@@ -41,7 +42,7 @@ def measure_throughput(
             rates[name].append(_bytes_per_second(job, size))
     sm4, plain, copy = rates.values()
     return (
-        *(_timed(name, "B/s", "higher", samples) for name, samples in rates.items()),
+        *(_timed(name, _RATE, "higher", samples) for name, samples in rates.items()),
         _timed("memory.sm4_xts.slowdown_over_plain", "ratio", "lower", _ratios(plain, sm4)),
         _timed("memory.sm4_xts.slowdown_over_copy", "ratio", "lower", _ratios(copy, sm4)),
     )

@@ -1,0 +1,101 @@
+"""The emulated machine of a state directory, taken up again by each command."""
+
+from ctestbed.core.errors import InputError, Where
+from ctestbed.core.result import Finding
+from ctestbed.tee.csv_vendor import CSVChip, dump_chip, load_chip, make_chip
+from ctestbed.tee.entropy import Entropy
+from ctestbed.tee.machine import VM, Machine
+from ctestbed.tee.platforms import Profile, load_profile
+from ctestbed.tee.records import VMRecord, load_frames, load_record
+from ctestbed.tee.state import StateDirectory
+
+_CHIP = "machines/csv.json"
+_ROOT = "roots/csv/hrk.cert"
+
+
+def prepare_machine(state: StateDirectory, profile: Profile, seed: int | None) -> Machine:
+    """Power on the machine that a new VM is launched on, making its chip the first time.
+
+    Call it under `state.exclusive()`.
+
+    Raises:
+        InputError: the chip's file is damaged, or was made from another seed.
+    """
+    chip = None
+    if profile.memory.encrypts:
+        chip = _load_chip(state) or _make_chip(state, seed)
+        _require_seed(state, chip, seed)
+        if state.read(_ROOT) != chip.root_certificate:
+            state.write(_ROOT, chip.root_certificate)
+    records, _ = load_records(state)
+    return Machine(profile, chip, [record for record in records if _shares(record, profile)])
+
+
+def resume_vm(state: StateDirectory, name: str) -> tuple[Machine, VM]:
+    """Power on the machine of a VM, with that VM on it. Call it under `state.shared()`.
+
+    Raises:
+        InputError: no such VM, or its files or its machine's are damaged.
+    """
+    record = load_record(state, name)
+    profile = load_profile(record.platform)
+    chip = None
+    if profile.memory.encrypts:
+        chip = _load_chip(state)
+        if chip is None:
+            raise _damaged(state, "it is absent, though VMs need it")
+    machine = Machine(profile, chip)
+    return machine, machine.resume(record, load_frames(state, record))
+
+
+def load_records(state: StateDirectory) -> tuple[list[VMRecord], list[Finding]]:
+    """Read all records; one that cannot be read becomes a warning, and hides no other."""
+    records, findings = [], []
+    for name in state.vm_names():
+        try:
+            records.append(load_record(state, name))
+        except InputError as error:
+            findings.append(Finding(error.code, "warning", error.message, error.where, error.hint))
+    return records, findings
+
+
+def _shares(record: VMRecord, profile: Profile) -> bool:
+    """Whether a VM runs on the machine of this platform; each platform has its own."""
+    return record.platform == profile.platform
+
+
+def _load_chip(state: StateDirectory) -> CSVChip | None:
+    content = state.read(_CHIP)
+    if content is None:
+        return None
+    try:
+        return load_chip(content)
+    except InputError as error:
+        raise _damaged(state, error.message) from None
+
+
+def _make_chip(state: StateDirectory, seed: int | None) -> CSVChip:
+    chip = make_chip(Entropy(seed))
+    state.write(_CHIP, dump_chip(chip))
+    return chip
+
+
+def _require_seed(state: StateDirectory, chip: CSVChip, seed: int | None) -> None:
+    if seed is not None and seed != chip.entropy.seed:
+        made = f"from seed {chip.entropy.seed}" if chip.entropy.seeded else "from fresh keys"
+        raise InputError(
+            "CTB-M061",
+            f"the emulated CSV machine of this state directory was made {made}, not from {seed}",
+            where=Where(file=str(state.path)),
+            hint="leave --seed out, or use another --state-dir",
+        )
+
+
+def _damaged(state: StateDirectory, reason: str) -> InputError:
+    path = str(state.path / _CHIP)
+    return InputError(
+        "CTB-M060",
+        f"the emulated CSV machine {path!r} cannot be used: {reason}",
+        where=Where(file=path),
+        hint="stop its VMs and remove this file: the next launch makes a new machine and root",
+    )
