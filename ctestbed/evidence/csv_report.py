@@ -130,7 +130,7 @@ def dump_report(report: CSVReport) -> bytes:
 
 
 def parse_report_file(content: bytes) -> ReportFile:
-    """Read a report, or a kernel buffer: a report and zero bytes up to 4096 in all.
+    """Read a report, or a kernel's buffer: a report and zero bytes, 4096 in all.
 
     Raises:
         InputError: `FORMAT_BAD`: not a CSV report; says what it seems to be.
@@ -143,7 +143,7 @@ def parse_report_file(content: bytes) -> ReportFile:
             hint="ask the guest for a report of version 1 (flags 0)",
         )
     tail = content[REPORT_SIZE:]
-    if len(content) < REPORT_SIZE or len(content) > BUFFER_SIZE or any(tail):
+    if len(content) not in {REPORT_SIZE, BUFFER_SIZE} or any(tail):
         raise InputError(
             "FORMAT_BAD",
             f"not a CSV report (2548 bytes, or 4096 with zero padding): {describe_format(content)}",

@@ -2,7 +2,13 @@
 
 from typing import Final
 
-from ctestbed.evidence.csv_certificate import ALGORITHM_SM2_SIGN, CURVE_SM2, Usage
+from ctestbed.evidence.csv_certificate import (
+    ALGORITHM_SM2_SIGN,
+    CHIP_CERTIFICATE_SIZE,
+    CURVE_SM2,
+    ROOT_CERTIFICATE_SIZE,
+    Usage,
+)
 
 _V2_SIZE: Final = 1168 + 2212
 _V2_PEK: Final = 1168
@@ -11,7 +17,6 @@ _TD_REPORT_SIZE: Final = 1024
 _BUFFER_SIZE: Final = 4096
 _EXTENDED_MAGIC: Final = b"ATTESTATION_EXT\0"
 _TEE_TYPE_TDX: Final = 0x81
-_CERTIFICATE_SIZES: Final = {832, 2084, 832 + 2084, 2 * 832 + 2084}
 _V1_HEAD: Final = 192
 _V1_SIZE: Final = 2548
 _QE_VENDOR: Final = bytes.fromhex("939a7233f79c4ca9940a0db3957f0607")
@@ -24,6 +29,15 @@ def is_csv_report_v2(content: bytes) -> bool:
         return False
     usage, curve = _u32(content, _V2_PEK + 8), _u32(content, _V2_PEK + 16)
     return usage == Usage.PEK == _u32(content, 180) and curve == CURVE_SM2
+
+
+def has_certificate_length(content: bytes) -> bool:
+    """Tell whether a whole number of 832 and 2084-byte certificates fits a file exactly."""
+    size = len(content)
+    return size > 0 and any(
+        (size - chips) % ROOT_CERTIFICATE_SIZE == 0
+        for chips in range(0, size + 1, CHIP_CERTIFICATE_SIZE)
+    )
 
 
 def describe_format(content: bytes) -> str:
@@ -48,7 +62,7 @@ def _kind(content: bytes) -> str | None:
         (f"an Arm CCA token (CBOR tag {tag})", tag is not None),
         ("an AMD SEV-SNP report", len(content) >= _SNP_SIZE and snp),
         ("an Intel TDREPORT", len(content) == _TD_REPORT_SIZE and content[0] == _TEE_TYPE_TDX),
-        ("Hygon certificates", len(content) in _CERTIFICATE_SIZES),
+        ("certificates of 832 and 2084 bytes", has_certificate_length(content)),
         ("a CSV report cut short", len(content) < _V1_SIZE and _is_csv_report_start(content)),
         ("a CSV report with more bytes after it", _is_csv_report_start(content)),
     )
