@@ -26,7 +26,7 @@ class Layer:
 
 
 def site_layers(plan: Plan, position: int) -> list[Layer]:
-    """Return a site's layers from the NICs up; trunks last, if it has any."""
+    """Return a site's layers from the NICs up, its trunks apart."""
     site = plan.sites[position]
     shape = site.shape
     runs = [
@@ -41,19 +41,27 @@ def site_layers(plan: Plan, position: int) -> list[Layer]:
         capacity = _capacity(cables, figures)
         below = layers[-1].capacity if layers else capacity
         layers.append(Layer(name, cables, figures, capacity, _ratio(below, capacity)))
-    trunks = [trunk for trunk in plan.trunks if position in (trunk.site_a, trunk.site_b)]
-    if trunks:
-        cables = sum(trunk.tops * trunk.links for trunk in trunks) * plan.planes
-        parts = [_capacity(t.tops * t.links * plan.planes, t.figures) for t in trunks]
-        total = None if None in parts else sum(part or 0 for part in parts)
-        entering = layers[0].capacity
-        layers.append(Layer("trunk", cables, trunks[0].figures, total, _ratio(entering, total)))
     return layers
+
+
+def trunk_narrowing(plan: Plan, position: int) -> Fraction | None:
+    """Return what a site's NICs can send over what its trunks can carry; None if unknown.
+
+    None too where the site has no trunk.
+    """
+    site = plan.sites[position]
+    entering = _capacity(site.shape.ports * plan.planes, site.host_cable)
+    leaving: Capacity = 0
+    for trunk in plan.trunks:
+        if position in (trunk.site_a, trunk.site_b):
+            part = _capacity(trunk.tops * trunk.links * plan.planes, trunk.figures)
+            leaving = None if leaving is None or part is None else leaving + part
+    return _ratio(entering, leaving)
 
 
 def bisection(plan: Plan, position: int) -> Capacity:
     """Return what one half of a site's NICs can send to the other: half the narrowest layer."""
-    capacities = [layer.capacity for layer in site_layers(plan, position) if layer.name != "trunk"]
+    capacities = [layer.capacity for layer in site_layers(plan, position)]
     known = [capacity for capacity in capacities if capacity is not None]
     return min(known) // 2 if len(known) == len(capacities) else None
 

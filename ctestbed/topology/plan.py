@@ -159,17 +159,6 @@ class Plan:
         per_host = 1 + self.accelerators_per_host + self.nics_per_host
         return self.hosts * per_host + self.switches
 
-    def counts(self) -> dict[str, int]:
-        """Return `data.counts` of every command that speaks of a topology."""
-        return {
-            "site": len(self.sites),
-            "accelerator": self.hosts * self.accelerators_per_host,
-            "host": self.hosts,
-            "nic": self.hosts * self.nics_per_host,
-            "switch": self.switches,
-            "link": self.links,
-        }
-
 
 def require_plan(loaded: LoadedTestbed) -> Plan:
     """Return the plan of a testbed.

@@ -19,7 +19,6 @@ from ctestbed.core.spec import (
 )
 from ctestbed.topology.tiers import Tier
 
-FORMAT_VERSION: Final = 1
 MAX_COUNT: Final = 2**22
 """The largest count a field may give; whole fabrics are bounded by memory further on."""
 
@@ -260,16 +259,3 @@ class Testbed(SpecModel):
                 "give exactly one of the two",
             )
         return self
-
-
-def testbed_schema() -> dict[str, Any]:
-    """Return the JSON Schema of a testbed file."""
-    schema = Testbed.model_json_schema()
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "$id": f"ctestbed.testbed/{FORMAT_VERSION}",
-        **schema,
-    }
-
-
-testbed_schema.__test__ = False  # type: ignore[attr-defined]

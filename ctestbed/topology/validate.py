@@ -10,7 +10,7 @@ from ctestbed.core.result import Finding
 from ctestbed.core.spec import Unknown
 from ctestbed.core.yamlfile import YAMLPath, format_pointer
 from ctestbed.topology.build import lay_out
-from ctestbed.topology.capacity import format_ratio, site_layers
+from ctestbed.topology.capacity import format_ratio, site_layers, trunk_narrowing
 from ctestbed.topology.graph import Topology
 from ctestbed.topology.invariants import INVARIANTS
 from ctestbed.topology.load import LoadedTestbed
@@ -100,13 +100,12 @@ def _design_notes(loaded: LoadedTestbed, plan: Plan) -> Iterator[Finding]:
             seen.add((site.path, "radix"))
             text = "no `radix` is given, so the ports that switches have are not checked"
             yield note("CTB-T041", text, site.path, "give the ports of a switch: `radix: 64`")
-        for layer in site_layers(plan, position):
-            key = (site.path, layer.name)
-            if layer.narrowing is not None and layer.narrowing > 1 and key not in seen:
-                seen.add(key)
-                ratio = format_ratio(layer.narrowing)
-                text = f"{layer.name} cables narrow the traffic from below {ratio}"
-                path = ("trunks",) if layer.name == "trunk" else site.path
+        places = {layer.name: (layer.narrowing, site.path) for layer in site_layers(plan, position)}
+        places["trunk"] = (trunk_narrowing(plan, position), ("trunks",))
+        for layer, (narrowing, path) in places.items():
+            if narrowing is not None and narrowing > 1 and (path, layer) not in seen:
+                seen.add((path, layer))
+                text = f"{layer} cables narrow the traffic from below {format_ratio(narrowing)}"
                 yield note("CTB-T042", text, path, "intended? then read results with it in mind")
     if not plan.split and plan.nics_per_host % plan.planes:
         text = f"the {plan.nics_per_host} NICs of a host do not reach all {plan.planes} planes"

@@ -1,0 +1,258 @@
+"""Views of `topology`: facts, tables, and a drawing of one plane that stands for all alike."""
+
+from itertools import groupby
+from typing import Any, Final
+
+from ctestbed.bench.report.blocks import Block, Facts, Text, table
+from ctestbed.core.envelope import Envelope
+from ctestbed.core.units import format_length, format_rate, format_size, format_time
+
+_CELLS: Final = 4
+"""Switches drawn of a tier; the rest are an ellipsis."""
+_KINDS: Final = ("accelerator", "host", "nic", "switch", "link")
+
+
+def list_(envelope: Envelope) -> list[Block]:
+    """A row per built-in testbed."""
+    rows = [
+        [item["name"], *(f"{item['counts'][kind]:,}" for kind in _KINDS), item["title"]]
+        for item in envelope["data"]["testbeds"]
+    ]
+    header = "testbed | accelerators> | hosts> | NICs> | switches> | links> | what it is"
+    return [table("Built-in testbeds", header, rows)]
+
+
+def validate(envelope: Envelope) -> list[Block]:
+    """What was checked, and how large the testbed is."""
+    data = envelope["data"]
+    rows = [[item["status"].upper(), item["check"]] for item in data["checks"]]
+    blocks: list[Block] = [table(f"Checks of {data['testbed']}", "result | check", rows)]
+    if data["counts"] is not None:
+        blocks.insert(0, Facts(data["title"] or data["testbed"], (_count_line(data["counts"]),)))
+    return blocks
+
+
+def build(envelope: Envelope) -> list[Block]:
+    """How large the built testbed is."""
+    data = envelope["data"]
+    return [Facts(data["testbed"]["name"], (_count_line(data["counts"]),))]
+
+
+def show(envelope: Envelope) -> list[Block]:
+    """The facts, the drawing, what each layer can carry, and where the figures come from."""
+    data = envelope["data"]
+    blocks: list[Block] = [Facts(data["title"] or data["testbed"], _facts(data))]
+    if data["trunks"]:
+        blocks.append(Text(_draw_sites(data), "Sites", fixed=True))
+    for names, site in _alike(data["sites"]):
+        text = "\n".join(_draw_plane(site, data))
+        blocks.append(Text(text, _plane_title(names, data), fixed=True))
+    blocks.append(_layers(data))
+    for title, key in (("Sources", "sources"), ("Assumptions", "assumptions")):
+        if data[key]:
+            blocks.append(Text("\n".join(f"  - {line}" for line in data[key]), title))
+    return blocks
+
+
+def _count_line(counts: dict[str, int]) -> tuple[str, str]:
+    named = [("accelerator", "accelerators"), ("host", "hosts"), ("nic", "NICs")]
+    named += [("switch", "switches"), ("link", "cables")]
+    return "size", ", ".join(f"{counts[key]:,} {text}" for key, text in named)
+
+
+def _facts(data: dict[str, Any]) -> tuple[tuple[str, str], ...]:
+    host, planes, supernode = data["host"], data["planes"], data["supernode"]
+    facts = [_count_line(data["counts"])]
+    facts.append(("each host", f"{_many(host['accelerators'], 'accelerator')}, {_nics(data)}"))
+    if planes["count"] > 1:
+        how = {
+            "nic-per-plane": f"NIC i of a site is in plane i mod {planes['count']}",
+            "nic-split": "every NIC has a port in each plane",
+        }[planes["form"]]
+        facts.append(("planes", f"{planes['count']}, independent: {how}"))
+    if supernode is not None:
+        rate = _quantity(supernode["scale_up_rate"], format_rate)
+        delay = _quantity(supernode["scale_up_delay"], format_time)
+        text = f"{_many(supernode['count'], 'supernode')} of {supernode['accelerators']}"
+        facts.append(("supernodes", f"{text} accelerators; scale-up rate {rate}, delay {delay}"))
+    for site in data["sites"]:
+        place = f" of {site['name']}" if len(data["sites"]) > 1 else ""
+        facts.append((f"bisection{place}", _quantity(site["bisection"], format_rate)))
+    return tuple(facts)
+
+
+def _nics(data: dict[str, Any]) -> str:
+    rate = data["sites"][0]["layers"][0]["rate"]
+    split = data["planes"]["form"] == "nic-split" and data["planes"]["count"] > 1
+    ports = f"{data['planes']['count']} x " if split else ""
+    return f"{_many(data['host']['nics'], 'NIC')} of {ports}{_quantity(rate, format_rate)}"
+
+
+def _many(count: int, noun: str) -> str:
+    plural = {"leaf": "leaves", "switch": "switches"}.get(noun, f"{noun}s")
+    return f"{count:,} {noun if count == 1 else plural}"
+
+
+def _quantity(value: int | str, write: Any) -> str:
+    return value if isinstance(value, str) else str(write(value))
+
+
+def _alike(sites: list[dict[str, Any]]) -> list[tuple[list[str], dict[str, Any]]]:
+    """Group neighbouring sites that differ in their names alone."""
+    runs = groupby(sites, key=lambda site: {**site, "name": ""})
+    groups = [list(run) for _, run in runs]
+    return [([site["name"] for site in run], run[0]) for run in groups]
+
+
+def _plane_title(names: list[str], data: dict[str, Any]) -> str:
+    planes = data["planes"]["count"]
+    title = "The fabric" if planes == 1 else f"One plane of {planes}; the others are alike"
+    return title if len(data["sites"]) == 1 else f"{title} ({', '.join(names)})"
+
+
+def _draw_sites(data: dict[str, Any]) -> str:
+    """Draw each trunk between boxes of its two sites."""
+    sites = {site["name"]: site for site in data["sites"]}
+    drawings = []
+    for trunk in data["trunks"]:
+        left, right = (_site_box(sites[name], data) for name in trunk["between"])
+        length = _quantity(trunk["length"], format_length)
+        delay = _quantity(trunk["delay"], format_time)
+        capacity = _quantity(trunk["capacity"], format_rate)
+        above = f"{length}, {delay} one way"
+        below = f"{trunk['cables']} x {_quantity(trunk['rate'], format_rate)} = {capacity}"
+        buffer = ""
+        if trunk["lossless"] is not None:
+            headroom = _quantity(trunk["lossless"]["headroom"], format_size)
+            buffer = f"headroom {headroom} a port and class"
+        width = max(len(above), len(below), len(buffer)) + 4
+        middle = ["", above, "=" * width, below, buffer]
+        rows = zip(left, [text.center(width) for text in middle], right, strict=True)
+        drawings.append("\n".join("  " + "".join(row).rstrip() for row in rows))
+    return "\n\n".join(drawings)
+
+
+def _site_box(site: dict[str, Any], data: dict[str, Any]) -> list[str]:
+    lines = [
+        site["name"],
+        _many(site["accelerators"], "accelerator"),
+        f"{_many(site['hosts'], 'host')}, {_many(data['planes']['count'], 'plane')}",
+    ]
+    width = max(map(len, lines))
+    edge = f"+{'-' * (width + 2)}+"
+    return [edge, *(f"| {line.ljust(width)} |" for line in lines), edge]
+
+
+def _draw_plane(site: dict[str, Any], data: dict[str, Any]) -> list[str]:
+    """Draw one plane from the top tier down to the hosts, with its figures on the right."""
+    tiers = {tier["tier"]: tier for tier in site["tiers"]}
+    pods = site["pods"] if "core" in tiers else 1
+    in_pod = {
+        name: tier["switches"] // (1 if name == "core" else pods) for name, tier in tiers.items()
+    }
+    cell = max(len(_switch(name, 0, count)) for name, count in in_pod.items())
+    cables = [f"{layer['cables'] // data['planes']['count']:,} cables" for layer in site["layers"]]
+    figures = [
+        f"{text}, {_cable(layer)}" for text, layer in zip(cables, site["layers"], strict=True)
+    ]
+    rows: list[tuple[str, str]] = []
+    if site["trunk_narrowing"] is not None:
+        top = "core" if "core" in tiers else "spine"
+        rows.append((_stubs(in_pod[top], cell), f"trunks, narrowing {site['trunk_narrowing']}"))
+    if "core" in tiers:
+        per_spine = tiers["core"]["switches"] // in_pod["spine"]
+        rows.append((_boxes("core", in_pod["core"], cell), _ports(tiers["core"])))
+        rows.append(
+            (_stubs(in_pod["core"], cell), f"spine s of every pod to its {per_spine} cores")
+        )
+        rows.append((_bus(in_pod["core"], in_pod["spine"], cell), figures[2]))
+        rows.append((_frame(f" pod-{_padded(0, pods)} ", cell), f"one of {pods} pods"))
+    rows.append((_boxes("spine", in_pod["spine"], cell), _ports(tiers["spine"])))
+    each = f"every leaf to every spine{' of its pod' if pods > 1 else ''}"
+    rows.append((_stubs(in_pod["spine"], cell), f"{each}: {_many(site['parallel'], 'cable')} each"))
+    rows.append((_bus(in_pod["spine"], in_pod["leaf"], cell), figures[1]))
+    rows.append((_stubs(in_pod["leaf"], cell), ""))
+    rows.append((_boxes("leaf", in_pod["leaf"], cell), _ports(tiers["leaf"])))
+    if pods > 1:
+        rows.append((_frame("", cell), ""))
+    fan = _many(site["ports_per_leaf"], "NIC port")
+    rows.append((_fans(in_pod["leaf"], cell), f"{fan} below each leaf: {figures[0]}"))
+    width = max(len(art) for art, _ in rows)
+    return [f"  {art.ljust(width)}   {label}".rstrip() for art, label in rows]
+
+
+def _padded(number: int, count: int) -> str:
+    return f"{number:0{len(str(count - 1))}d}"
+
+
+def _switch(tier: str, number: int, count: int) -> str:
+    return f"[{tier}-{_padded(number, count)}]"
+
+
+def _ports(tier: dict[str, Any]) -> str:
+    of = "" if tier["radix"] is None else f" of {tier['radix']}"
+    return f"{_many(tier['switches'], tier['tier'])}, {tier['ports_used']}{of} ports used"
+
+
+def _cable(layer: dict[str, Any]) -> str:
+    rate, delay = _quantity(layer["rate"], format_rate), _quantity(layer["delay"], format_time)
+    return f"rate {rate}, delay {delay}"
+
+
+def _slots(count: int) -> list[int | None]:
+    """Return the positions drawn of a tier; None is the ellipsis."""
+    return list(range(count)) if count <= _CELLS else [0, 1, None, count - 1]
+
+
+def _boxes(tier: str, count: int, cell: int) -> str:
+    names = ["..." if n is None else _switch(tier, n, count) for n in _slots(count)]
+    return " ".join(name.center(cell) for name in names)
+
+
+def _stubs(count: int, cell: int) -> str:
+    return " ".join(("" if n is None else "|").center(cell) for n in _slots(count))
+
+
+def _fans(count: int, cell: int) -> str:
+    return " ".join(("" if n is None else "/|\\").center(cell) for n in _slots(count))
+
+
+def _bus(above: int, below: int, cell: int) -> str:
+    """Draw the full mesh between two tiers as one bar that all of both are joined to."""
+    cells = max(len(_slots(above)), len(_slots(below)))
+    return "=" * (cells * (cell + 1) - 1)
+
+
+def _frame(title: str, cell: int) -> str:
+    return f"+--{title}".ljust(_CELLS * (cell + 1) - 2, "-") + "+"
+
+
+def _layers(data: dict[str, Any]) -> Block:
+    rows = [
+        [
+            names if position == 0 else "",
+            layer["layer"],
+            f"{layer['cables']:,}",
+            _quantity(layer["rate"], format_rate),
+            _quantity(layer["delay"], format_time),
+            _quantity(layer["capacity"], format_rate),
+            layer["narrowing"],
+        ]
+        for names, site in ((", ".join(names), site) for names, site in _alike(data["sites"]))
+        for position, layer in enumerate(site["layers"])
+    ]
+    rows += [
+        [
+            " - ".join(trunk["between"]),
+            "trunk",
+            f"{trunk['cables']:,}",
+            _quantity(trunk["rate"], format_rate),
+            _quantity(trunk["delay"], format_time),
+            _quantity(trunk["capacity"], format_rate),
+            "",
+        ]
+        for trunk in data["trunks"]
+    ]
+    header = "site | layer | cables> | rate> | delay> | capacity, one way> | narrowing>"
+    note = "all planes of a site together; narrowing is what comes from below over what goes on"
+    return table("Cables", header, rows, note)

@@ -1,0 +1,106 @@
+"""What `topology list`, `show` and `validate` compute."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from typing_extensions import TypedDict
+
+from ctestbed.core.result import Result, checks_exit_code
+from ctestbed.topology.describe import Counts, counts_of, describe
+from ctestbed.topology.load import builtin_testbeds, load_testbed
+from ctestbed.topology.plan import require_plan
+
+
+class ListedTestbed(TypedDict):
+    """One built-in testbed."""
+
+    name: str
+    title: str
+    counts: Counts
+
+
+class ListData(TypedDict):
+    """Data of `topology list`."""
+
+    testbeds: list[ListedTestbed]
+
+
+class CheckData(TypedDict):
+    """A check and its outcome; `skip` where the file describes nothing to check."""
+
+    check: str
+    status: Literal["pass", "fail", "skip"]
+
+
+class ValidateData(TypedDict):
+    """Data of `topology validate`; no counts where the file describes no network."""
+
+    testbed: str
+    title: str
+    counts: Counts | None
+    checks: list[CheckData]
+
+
+@dataclass(frozen=True, slots=True)
+class TestbedRequest:
+    """Which testbed: a path, a built-in name, or `-`."""
+
+    testbed: str
+
+    __test__ = False
+
+
+def run_list() -> Result:
+    """List the built-in testbeds."""
+    testbeds: list[ListedTestbed] = []
+    for name in builtin_testbeds():
+        loaded = load_testbed(name)
+        title = loaded.testbed.title or ""
+        counts = counts_of(require_plan(loaded))
+        testbeds.append({"name": name, "title": title, "counts": counts})
+    data: ListData = {"testbeds": testbeds}
+    return Result("ctestbed.topology.list/1", data)
+
+
+def run_show(request: TestbedRequest) -> Result:
+    """Describe a testbed's network.
+
+    Raises:
+        InputError: it cannot be read, or (as SpecError) describes no network.
+    """
+    loaded = load_testbed(request.testbed)
+    data = describe(loaded, require_plan(loaded))
+    return Result("ctestbed.topology.show/1", data, inputs=(loaded.source,))
+
+
+def run_validate(request: TestbedRequest) -> Result:
+    """Check a testbed: exit code 10 with all findings where its network is unsound.
+
+    Raises:
+        InputError: it cannot be read, or (as SpecError) is no testbed file.
+    """
+    from ctestbed.topology.validate import validate_testbed  # numpy: not for `list` and `show`
+
+    loaded = load_testbed(request.testbed)
+    validation = validate_testbed(loaded)
+    data: ValidateData = {
+        "testbed": loaded.testbed.name,
+        "title": loaded.testbed.title or "",
+        "counts": None if validation.plan is None else counts_of(validation.plan),
+        "checks": [
+            {"check": check.name, "status": _status(check.passed)} for check in validation.checks
+        ],
+    }
+    return Result(
+        "ctestbed.topology.validate/1",
+        data,
+        findings=validation.findings,
+        inputs=(loaded.source,),
+        exit_code=checks_exit_code(validation.findings),
+    )
+
+
+def _status(passed: bool | None) -> Literal["pass", "fail", "skip"]:
+    if passed is None:
+        return "skip"
+    return "pass" if passed else "fail"
