@@ -205,7 +205,7 @@ def _chip(
     public = keys[role].public_key
     return ChipCertificate(
         version=version,
-        firmware_major=0 if role == "CEK" else 1,
+        firmware_major=1,
         firmware_minor=1 if role == "CEK" else 3,
         usage=Usage[role],
         algorithm=ALGORITHM_SM2_SIGN,
