@@ -32,9 +32,6 @@ class Usage(IntEnum):
     CEK = 0x1004
 
 
-CHIP_USAGES: Final = frozenset({Usage.OCA, Usage.PEK, Usage.PDH, Usage.CEK})
-
-
 @dataclass(frozen=True, slots=True)
 class SignatureSlot:
     """One of a chip certificate's two signatures; an empty one has usage INVALID and zeros."""

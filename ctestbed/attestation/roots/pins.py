@@ -121,7 +121,9 @@ def emulated_pins(state: StateDirectory) -> tuple[Pin, ...]:
     return tuple(
         pin
         for platform, content in sorted(state.emulated_root_certificates().items())
-        for pin in pins_of_certificates(content, f"the state directory's emulated {platform} machine", "emulated")
+        for pin in pins_of_certificates(
+            content, f"the state directory's emulated {platform} machine", "emulated"
+        )
     )
 
 
