@@ -18,7 +18,8 @@ from ctestbed.topology.graph import (
     TrunkBlock,
 )
 from ctestbed.topology.load import LoadedTestbed, load_testbed
-from ctestbed.topology.plan import Figures, Plan, SitePlan, require_plan
+from ctestbed.topology.plan import require_plan
+from ctestbed.topology.shapes import Figures, Plan, SitePlan
 
 _NODE_TYPES: dict[str, Any] = {
     "kind": np.int8,

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TypeAlias
 
-from ctestbed.topology.plan import UNKNOWN_FIGURE, Figures, Plan
+from ctestbed.topology.shapes import UNKNOWN_FIGURE, Figures, Plan
 
 Capacity: TypeAlias = int | None
 """bit/s one way over all planes; None where a rate is unknown."""

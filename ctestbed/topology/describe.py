@@ -14,7 +14,7 @@ from ctestbed.topology.capacity import (
     trunk_narrowing,
 )
 from ctestbed.topology.load import LoadedTestbed
-from ctestbed.topology.plan import UNKNOWN_FIGURE, Figures, Plan, ports_used
+from ctestbed.topology.shapes import UNKNOWN_FIGURE, Figures, Plan, ports_used
 
 Quantity: TypeAlias = int | Literal["UNKNOWN"]
 """Exact, in base units (bit/s, ps, mm, bytes), or UNKNOWN."""

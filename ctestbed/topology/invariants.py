@@ -12,7 +12,7 @@ import numpy as np
 from ctestbed.topology.graph import Column, LinkClass, NodeKind, Tier, Topology
 from ctestbed.topology.load import LoadedTestbed
 from ctestbed.topology.names import link_name, node_name
-from ctestbed.topology.plan import Plan
+from ctestbed.topology.shapes import Plan
 from ctestbed.topology.testbed import Fabric
 
 MAX_SHOWN: Final = 3

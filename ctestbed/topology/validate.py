@@ -14,7 +14,8 @@ from ctestbed.topology.capacity import format_ratio, site_layers, trunk_narrowin
 from ctestbed.topology.graph import Topology
 from ctestbed.topology.invariants import INVARIANTS
 from ctestbed.topology.load import LoadedTestbed
-from ctestbed.topology.plan import Plan, plan_testbed
+from ctestbed.topology.plan import plan_testbed
+from ctestbed.topology.shapes import Plan
 
 BUILDABLE: Final = "the file describes a network that can be built"
 
