@@ -278,10 +278,11 @@ def test_a_newer_record_is_left_alone(tmp_path: Path) -> None:
     launch(tmp_path, "b")
     path = tmp_path / "vms" / "a.json"
     path.write_text('{"version": 2}')
-    for run in (
+    attempts: tuple[Callable[[], object], ...] = (
         lambda: run_show(ShowRequest(tmp_path, "a")),
         lambda: run_stop(StopRequest(tmp_path, "a")),
-    ):
+    )
+    for run in attempts:
         with pytest.raises(InputError, match="has version 2"):
             run()
     assert path.exists()
@@ -292,7 +293,11 @@ def test_a_damaged_machine_is_named_and_can_be_replaced(tmp_path: Path) -> None:
     launch(tmp_path)
     path = tmp_path / "machines" / "csv.json"
     path.write_bytes(truncate(path.read_bytes()))
-    for attempt in (lambda: launch(tmp_path, "b"), lambda: run_show(ShowRequest(tmp_path, "a"))):
+    attempts: tuple[Callable[[], object], ...] = (
+        lambda: launch(tmp_path, "b"),
+        lambda: run_show(ShowRequest(tmp_path, "a")),
+    )
+    for attempt in attempts:
         with pytest.raises(InputError) as caught:
             attempt()
         assert caught.value.code == "CTB-M060"
