@@ -143,7 +143,7 @@ def parse_report_file(content: bytes) -> ReportFile:
             hint="ask the guest for a report of version 1 (flags 0)",
         )
     tail = content[REPORT_SIZE:]
-    if len(content) not in {REPORT_SIZE, BUFFER_SIZE} or any(tail):
+    if len(content) not in {REPORT_SIZE, BUFFER_SIZE} or any(tail) or not any(content):
         raise InputError(
             "FORMAT_BAD",
             f"not a CSV report (2548 bytes, or 4096 with zero padding): {describe_format(content)}",

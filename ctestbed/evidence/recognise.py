@@ -55,6 +55,7 @@ def _kind(content: bytes) -> str | None:
     tag = _CCA_TAGS.get(content[:3])
     snp = _u32(content, 0) in range(2, 6) and _u32(content, 52) == 1
     kinds = (
+        ("nothing but zero bytes", not any(content)),
         ("JSON", head[:1] in {b"{", b"["}),
         ("PEM", head.startswith(b"-----BEGIN")),
         ("an extended CSV attestation request or answer", content.startswith(_EXTENDED_MAGIC)),
