@@ -108,6 +108,7 @@ def _kept(text: str, parse: Any, option: str) -> str:
 
 
 _OPTIONS: Final[dict[str, str]] = {
+    "name": "--name",
     "planes.count": "--planes",
     "planes.form": "--plane-form",
     "host.accelerators": "--accelerators",

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from ctestbed.core.data import data_directory
 from ctestbed.core.errors import InputError, Where
@@ -12,7 +13,8 @@ from ctestbed.core.spec import validate_model
 from ctestbed.core.yamlfile import YAMLDocument, load_yaml
 from ctestbed.topology.testbed import Testbed
 
-SUFFIXES = (".yaml", ".yml", ".json")
+SUFFIXES: Final = (".yaml", ".yml", ".json")
+MAX_SHOWN: Final = 80
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,13 +52,13 @@ def testbed_path(name: str) -> Path | None:
     try:
         if Path(name).is_file():
             return Path(name)
-    except ValueError:  # a NUL byte
+    except (ValueError, OSError):  # a NUL byte, a name too long
         pass
     raise InputError(
         "CTB-T005",
-        f"no testbed is called {name!r}",
-        where=Where(file=name),
-        hint=did_you_mean(name, known),
+        f"no testbed is called {name[:MAX_SHOWN]!r}",
+        where=Where(file=name[:MAX_SHOWN]),
+        hint=did_you_mean(name[:MAX_SHOWN], known),
     )
 
 

@@ -4,10 +4,11 @@ Models only: what a field may hold. Whether the numbers make a buildable network
 question; other layers read their own sections (`confidential`, `memory`, `transfers`, `expect`).
 """
 
+import re
 from decimal import Decimal
 from typing import Annotated, Any, Final, Literal, TypeAlias
 
-from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema, model_validator
 
 from ctestbed.core.spec import (
     LengthOrUnknown,
@@ -25,7 +26,20 @@ MAX_COUNT: Final = 2**22
 MAX_REFRACTIVE_INDEX: Final = 4
 
 Count: TypeAlias = Annotated[int, Field(ge=1, le=MAX_COUNT)]
-Name: TypeAlias = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]{0,62}$")]
+NAME_PATTERN: Final = r"[a-z0-9][a-z0-9._-]{0,62}"
+
+
+def _name(value: str) -> str:
+    if re.fullmatch(NAME_PATTERN, value) is None:
+        raise ValueError(f"{value[:80]!r} is not a name: small letters, digits, then . _ - too")
+    return value
+
+
+Name: TypeAlias = Annotated[
+    str,
+    AfterValidator(_name),
+    WithJsonSchema({"type": "string", "pattern": f"^{NAME_PATTERN}$"}),
+]
 Text: TypeAlias = Annotated[str, Field(min_length=1, max_length=2000)]
 Platform: TypeAlias = Literal[
     "csv", "csv2", "csv3", "sev", "sev-es", "snp", "tdx", "cca", "virtcca", "plain"
