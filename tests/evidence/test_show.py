@@ -4,7 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from ctestbed.core.errors import InputError
@@ -94,6 +94,7 @@ def test_oddities_of_certificates_are_named() -> None:
 @given(reports)
 def test_any_report_can_be_shown(report: object) -> None:
     content = dump_report(report)  # type: ignore[arg-type]
+    assume(any(content))
     part = describe(content)["parts"][0]
     assert b"".join(bytes.fromhex(field["wire"]) for field in part["fields"]) == content
 
