@@ -20,7 +20,8 @@ _RENDERERS: Final = {
 FORMATS: Final = ("table", "json", *list(_RENDERERS)[1:])
 """Every format's name, in the order help lists them."""
 
-_ESCAPED_IN_JSON: Final = frozenset({"json", "jsonl", "sarif"})
+_KEEP_TEXT: Final = frozenset({"jsonl", "sarif", "html"})
+"""Formats that escape invisible characters their own way, and keep the data as they are."""
 
 _INVISIBLE: Final = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff"
@@ -45,7 +46,7 @@ def render(envelope: Envelope, format: str, *, canonical: bool = False) -> str: 
     renderer: Callable[[Envelope], str] = getattr(
         import_module(f"ctestbed.bench.report.{module}"), name
     )
-    if format in _ESCAPED_IN_JSON:
+    if format in _KEEP_TEXT:
         return escape_json(renderer(envelope))
     return renderer(make_visible(envelope))
 
