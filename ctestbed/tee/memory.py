@@ -110,11 +110,6 @@ class MemoryController:
             if first <= number < first + count
         }
 
-    def clear(self, address: int, size: int) -> None:
-        """Give the frames of a range back: they read as zeros again."""
-        for number in self.frames(address, size):
-            del self._frames[address // PAGE_SIZE + number]
-
     def _span(self, address: int, length: int) -> tuple[int, int, int]:
         """Return the first frame, how many frames, and the offset into the first."""
         if address < 0 or length < 0 or address + length > self.size:

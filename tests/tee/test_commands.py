@@ -12,9 +12,12 @@ from pydantic import ConfigDict, TypeAdapter
 from typer.testing import CliRunner
 
 from ctestbed.cli.cvm import app, complete_vm
+from ctestbed.core.data import data_directory
 from ctestbed.core.envelope import build_envelope, dump_envelope
 from ctestbed.core.errors import EnvironmentLacksError, ExitCode, InputError
 from ctestbed.core.result import Result
+from ctestbed.core.spec import SpecError, validate_model
+from ctestbed.core.yamlfile import load_yaml
 from ctestbed.tee import commands, evidence
 from ctestbed.tee.commands import (
     LaunchRequest,
@@ -29,7 +32,7 @@ from ctestbed.tee.commands import (
 )
 from ctestbed.tee.evidence import MakeEvidenceRequest, run_make_evidence
 from ctestbed.tee.names import BUILT, PLATFORMS
-from ctestbed.tee.platforms import load_profile
+from ctestbed.tee.platforms import Profile, load_profile
 from tests.tee import csv_oracle as oracle
 
 NONCE = "00112233445566778899aabbccddeeff"
@@ -214,6 +217,25 @@ def test_what_nobody_documented_is_marked_as_ours() -> None:
     memory = load_profile("csv").memory
     assert all(fact.ours for fact in (memory.mode, memory.standard, memory.tweak))
     assert all(fact.source for fact in (memory.cipher, memory.integrity, memory.host_read))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("    value: SM4\n", "    value: AES\n", "memory.cipher.value"),
+        ("    value: SM4\n", "    value: SM4\n    ours: a guess\n", "either `source` or `ours`"),
+        ("title:", "titel:", "titel"),
+        ("    value: 15\n", "    value: fifteen\n", "memory.key_slots.value"),
+    ],
+)
+def test_a_profile_is_read_strictly(old: str, new: str, message: str) -> None:
+    text = (data_directory("attest") / "platforms" / "csv.yaml").read_text()
+    assert old in text
+    with pytest.raises(SpecError) as caught:
+        validate_model(Profile, load_yaml(text.replace(old, new, 1).encode(), "csv.yaml"))
+    assert any(message in finding.message for finding in caught.value.findings)
+    assert caught.value.where is not None
+    assert caught.value.where.line is not None
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """Launch and attestation, judged by a second reader that the real Hygon report vouches for."""
 
+import json
 from collections.abc import Callable
 from itertools import pairwise
 
@@ -138,6 +139,19 @@ def test_a_damaged_chip_file_is_refused_or_read_as_it_was(data: st.DataObject) -
         assert not any(f"{key.d:x}" in error.message for key in CHIP.keys.values())
     else:
         assert again.keys == CHIP.keys
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "reason"),
+    [
+        ("version", 2, "its version is not 1"),
+        ("seed", "7", "its seed is not a number"),
+        ("keys", dict.fromkeys(("HRK", "HSK", "CEK", "OCA", "PEK"), "01"), "HRK key is not"),
+    ],
+)
+def test_a_chip_file_that_makes_no_sense_says_why(key: str, value: object, reason: str) -> None:
+    with pytest.raises(InputError, match=reason):
+        load_chip(json.dumps({**json.loads(dump_chip(CHIP)), key: value}).encode())
 
 
 CHIP: CSVChip = make_chip(Entropy(9))

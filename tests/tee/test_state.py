@@ -8,6 +8,7 @@ import signal
 import stat
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -303,10 +304,10 @@ def test_a_damaged_machine_is_named_and_can_be_replaced(tmp_path: Path) -> None:
         assert caught.value.code == "CTB-M060"
         assert str(path) in caught.value.message
     assert names(tmp_path) == ["a"]
-    run_stop(StopRequest(tmp_path, "a"))
     path.unlink()
-    with pytest.raises(InputError, match="there is no VM"):
+    with pytest.raises(InputError, match="it is absent, though VMs need it"):
         run_show(ShowRequest(tmp_path, "a"))
+    run_stop(StopRequest(tmp_path, "a"))
     launch(tmp_path, "b")
     run_show(ShowRequest(tmp_path, "b"))
 
@@ -398,34 +399,68 @@ for run in (
 """
 
 
-def test_a_read_only_directory_is_read_and_not_changed(tmp_path: Path) -> None:
-    state = tmp_path / "state"
-    launch(state)
-    before = tree(state)
-    paths = [tmp_path, *tmp_path.parents[:2], state, *state.rglob("*")]
-    modes = {path: path.stat().st_mode for path in paths}
-    owners = {path: path.stat() for path in (state, *state.rglob("*"))}
-    try:
-        for path in paths:
-            if state in (path, *path.parents):
-                path.chmod(0o500 if path.is_dir() else 0o400)
-                if os.geteuid() == 0:
-                    os.chown(path, 65534, 65534)
-            else:
-                path.chmod(0o755)
+def test_a_read_only_directory_is_read_and_not_changed() -> None:
+    with tempfile.TemporaryDirectory() as place:  # root's own tmp_path lets nobody in
+        Path(place).chmod(0o755)
+        state = Path(place) / "state"
+        launch(state)
+        before = tree(state)
+        for path in (*state.rglob("*"), state):
+            if os.geteuid() == 0:
+                os.chown(path, 65534, 65534)
+            path.chmod(0o500 if path.is_dir() else 0o400)
         done = subprocess.run(
             [sys.executable, "-c", AS_NOBODY, str(state)],
             check=True,
             capture_output=True,
             text=True,
         )
-    finally:
-        for path, owner in owners.items():
-            os.chown(path, owner.st_uid, owner.st_gid)
-        for path, mode in modes.items():
-            path.chmod(stat.S_IMODE(mode))
+        for path in (state, *state.rglob("*")):
+            path.chmod(0o700)
+        assert tree(state) == before
     assert done.stdout.splitlines() == ["a", "a", "CTB-C016 4", "CTB-C016 4"]
-    assert tree(state) == before
+
+
+UNREADABLE = """
+import os, sys
+from pathlib import Path
+from ctestbed.core.errors import CtestbedError
+from ctestbed.tee.state import StateDirectory
+state = StateDirectory(Path(sys.argv[1]))
+if os.geteuid() == 0:
+    os.setgroups([]); os.setgid(65534); os.setuid(65534)
+for run in (
+    state.vm_names,
+    state.emulated_root_certificates,
+    lambda: state.read("vms/a.json"),
+    lambda: state.remove("vms/a.json"),
+    lambda: state.shared().__enter__(),
+):
+    try:
+        print(run())
+    except CtestbedError as error:
+        print(error.code, int(error.exit_code))
+"""
+
+
+def test_another_users_directory_is_said_to_be_unreadable() -> None:
+    with tempfile.TemporaryDirectory() as place:
+        Path(place).chmod(0o755)
+        state = Path(place) / "state"
+        launch(state)
+        for path in (state / "lock", state / "vms", state / "roots"):
+            path.chmod(0)
+        state.chmod(0o755)
+        done = subprocess.run(
+            [sys.executable, "-c", UNREADABLE, str(state)],
+            check=True,
+            capture_output=True,
+            text=True,
+        )
+        for path in (state / "lock", state / "vms", state / "roots"):
+            path.chmod(0o700)
+    refused = done.stdout.splitlines()
+    assert refused == ["CTB-M011 4", "CTB-M011 4", "CTB-M011 4", "CTB-C016 4", "CTB-C016 4"]
 
 
 @pytest.mark.parametrize(
