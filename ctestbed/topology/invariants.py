@@ -40,7 +40,8 @@ def check_counts(topology: Topology, plan: Plan, loaded: LoadedTestbed) -> list[
         expected = closed_form(fabric, plan.nics_per_host, plan.planes, split=plan.split)
         for what, found, formula in zip(COUNTED, counted, expected, strict=True):
             if found[row] != formula:
-                place = f"plane {block.plane} of site {site.name!r}"
+                place = f"plane {block.plane}"
+                place += "" if plan.anonymous else f" of site {site.name!r}"
                 wrong.append(f"{place} has {found[row]} {what}; its closed form says {formula}")
     return wrong
 

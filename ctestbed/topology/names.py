@@ -53,11 +53,16 @@ def _tier_run(block: PlaneBlock, tier: Tier) -> tuple[int, int]:
     }[tier]
 
 
-def link_name(topology: Topology, link: int) -> str:
-    """Return the name of a cable: both ends with their ports, the lower end first."""
+def port_names(topology: Topology, link: int) -> tuple[str, str]:
+    """Return the names of the ports at a cable's two ends, `NODE:PORT`, the lower end first."""
     links = topology.links
-    a, b = (node_name(topology, int(end[link])) for end in (links.a, links.b))
-    return f"{a}:{int(links.a_port[link])} - {b}:{int(links.b_port[link])}"
+    lower = f"{node_name(topology, int(links.a[link]))}:{int(links.a_port[link])}"
+    return lower, f"{node_name(topology, int(links.b[link]))}:{int(links.b_port[link])}"
+
+
+def link_name(topology: Topology, link: int) -> str:
+    """Return the name of a cable: both of its ports."""
+    return " - ".join(port_names(topology, link))
 
 
 def directed_link_name(topology: Topology, directed: int) -> str:

@@ -273,12 +273,14 @@ def _check_radix(plan: Plan, report: _Report) -> None:
         for tier, used in ports_used(plan, position).items():
             if used > site.radix and (site.path, tier, used) not in checked:
                 checked.add((site.path, tier, used))
-                message = (
-                    f"a {tier} of site {site.name!r} uses {used} ports, and a switch has "
-                    f"{site.radix}"
-                )
+                place = _of_site(plan, site)
+                message = f"a {tier}{place} uses {used} ports, and a switch has {site.radix}"
                 hint = "use fewer ports on this tier, or switches of a larger `radix`"
                 report("CTB-T014", message, (*site.path, "radix"), hint)
+
+
+def _of_site(plan: Plan, site: SitePlan) -> str:
+    return "" if plan.anonymous else f" of site {site.name!r}"
 
 
 def _check_supernodes(plan: Plan, report: _Report) -> None:
@@ -297,7 +299,8 @@ def _check_supernodes(plan: Plan, report: _Report) -> None:
     for site in plan.sites:
         total = site.hosts * plan.accelerators_per_host
         if total % size:
-            message = f"{total} accelerators of site {site.name!r} do not fill supernodes of {size}"
+            place = _of_site(plan, site)
+            message = f"{total} accelerators{place} do not fill supernodes of {size}"
             report("CTB-T015", message, path, f"use a divisor of {total}")
 
 
