@@ -41,9 +41,12 @@ class CheckFailedError(CtestbedError):
     """A check failed, so that those after it are not made."""
 
     def __init__(self, check: Check, message: str, hint: str | None = None) -> None:
-        """Carry the failed check."""
+        """Carry the failed check, and name it."""
         super().__init__(
-            check.code or "", message, where=Where(pointer=check.field or None), hint=hint
+            check.code or "",
+            f"{check.id}: {message}",
+            where=Where(pointer=check.field or None),
+            hint=hint,
         )
         self.check = check
 

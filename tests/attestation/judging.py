@@ -52,4 +52,7 @@ def assert_refused(judgement: Judgement, exit_code: ExitCode, check: str, code: 
     assert judgement.verdict == "none"
     assert judgement.appraisal is None
     assert failed(judgement) == [(check, code)]
-    assert code in codes(judgement)
+    assert any(
+        finding.code == code and finding.message.startswith(f"{check}: ")
+        for finding in judgement.findings
+    )

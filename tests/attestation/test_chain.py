@@ -89,6 +89,12 @@ LINKS: list[tuple[str, tuple[Certificate, ...], str, str]] = [
     ),
     ("CEK on another curve", (_chip(CHIP.cek, curve=2),), "pek.signature", "KEY_BAD"),
     ("CEK for key agreement", (_chip(CHIP.cek, algorithm=5),), "pek.signature", "KEY_BAD"),
+    (
+        "HRK off the curve",
+        (replace(CHIP.hrk, x=NOT_ON_CURVE), CHIP.hsk, CHIP.cek),
+        "hsk.signature",
+        "KEY_BAD",
+    ),
     ("CEK off the curve", (_chip(CHIP.cek, x=NOT_ON_CURVE),), "pek.signature", "KEY_BAD"),
 ]
 
@@ -162,7 +168,12 @@ def test_another_chips_certificates_beside_the_right_ones_change_nothing() -> No
 
 
 def test_damaged_doubles_of_every_certificate_change_nothing() -> None:
-    doubles = (_flip(CHIP.hrk, "s"), _flip(CHIP.hsk, "s"), _slot(CHIP.cek, s=1))
+    doubles = (
+        replace(CHIP.hrk, x=NOT_ON_CURVE),
+        _flip(CHIP.hrk, "s"),
+        _flip(CHIP.hsk, "s"),
+        _slot(CHIP.cek, s=1),
+    )
     judgement = outcome(REPORT, (*doubles, *CHIP.bundle), TRUST, data=forge.DATA)
     assert judgement.verdict == "affirming"
 

@@ -129,3 +129,18 @@ def test_canonical_output_repeats_itself(directory: Path) -> None:
     }
     assert len(outputs) == 1
     assert str(directory).encode() not in outputs.pop()
+
+
+def test_pins_are_listed_pinned_and_unpinned(directory: Path) -> None:
+    code, envelope, errors = _run(
+        directory, "attest", "roots", "pin", "ev.bin.certs", "--format", "json"
+    )
+    assert code == 0, errors
+    (pinned,) = envelope["data"]["changed"]
+    code, data = _verify(directory, "ev.bin", "--roots", "user", "--nonce", NONCE)
+    assert (code, data["root_class"]) == (0, "emulated")
+    for words in (("roots",), ("roots", "unpin", pinned["fingerprint"])):
+        done = _run(directory, "attest", *words)
+        assert done[0] == 0, done
+    code, _ = _verify(directory, "ev.bin", "--roots", "user", "--nonce", NONCE)
+    assert code == 11

@@ -13,7 +13,7 @@ from ctestbed.attestation.commands import VerifyRequest, run_verify
 from ctestbed.attestation.csv_key import require_issuer, require_signature
 from ctestbed.attestation.judge import Expectations, Named, judge
 from ctestbed.attestation.roots.pins import load_trust
-from ctestbed.core.errors import NotAuthenticError
+from ctestbed.core.errors import InputError, NotAuthenticError
 from ctestbed.core.result import Result
 from ctestbed.crypto.sm2 import Signature
 from ctestbed.evidence.csv_bundle import parse_bundle
@@ -229,6 +229,13 @@ def test_a_flip_is_caught_by_what_holds_the_byte() -> None:
     assert set(_flips([8 * 200, 8 * 270])) == {"report.signature"}
     assert set(_flips([8 * 224, 8 * 335])) == {"evidence.format"}
     assert set(_flips([8 * 2430, 8 * 2490, 8 * 2520])) == {"report.mac"}
+
+
+@pytest.mark.parametrize("text", ["", "00", "zz" * 32, MEASURE + "00", f"0x{MEASURE}"])
+def test_a_measurement_of_another_length_is_refused(text: str) -> None:
+    with pytest.raises(InputError) as refusal:
+        _verify(measurement=text)
+    assert refusal.value.code == "CTB-A005"
 
 
 # --- files that are not evidence

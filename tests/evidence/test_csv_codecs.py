@@ -315,5 +315,11 @@ def test_a_serial_that_is_not_text_is_hex() -> None:
     assert serial_text(other) == "ff01"
 
 
+def test_a_whole_format_has_one_length() -> None:
+    for read in (parse_report, parse_root_certificate, parse_chip_certificate):
+        with pytest.raises(InputError, match="has 3 bytes"):
+            read(b"123")
+
+
 def test_unknown_usages_have_a_number_for_a_name() -> None:
     assert usage_name(0x77) == "0x0077"

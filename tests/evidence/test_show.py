@@ -127,6 +127,14 @@ def test_damaged_reports_are_recognised() -> None:
     assert "extended CSV" in describe_format(b"ATTESTATION_EXT\0" + bytes(100))
 
 
+def test_a_shown_file_is_named_with_its_digest() -> None:
+    path = shared_data(REPORT)
+    result = run_show(ShowRequest(str(path)))
+    (file,) = result.inputs
+    assert file.sha256 == "5cd88d5e83ad80089253bbad7fcd9e2edd2806b8a4c9aeb1fa6237c7176a9030"
+    assert result.data["format"] == "csv-report-v1"
+
+
 @pytest.mark.parametrize(
     "content", [b"", b"\0", b"text", bytes(1184), b"\xff" * 2548, bytes(831), b"\xff" * 832]
 )

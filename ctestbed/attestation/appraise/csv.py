@@ -144,7 +144,7 @@ def _check_measurement(report: CSVReport, policy: CSVPolicy, log: CheckLog) -> F
     return Finding(
         "MEASUREMENT_MISMATCH",
         "error",
-        f"the launch measurement is {actual}, not {expected}",
+        f"report.measurement: the launch measurement is {actual}, not {expected}",
         Where(pointer="measure"),
         "another image was launched, or the reference value is of another build",
     )
@@ -166,7 +166,7 @@ def _check_debug(
     return Finding(
         "DEBUG_ON",
         "warning" if policy.allow_debug else "error",
-        "the guest policy lets the host debug the VM and read its memory",
+        "policy.debug: the guest policy lets the host debug the VM and read its memory",
         Where(pointer="policy"),
         None if policy.allow_debug else "launch without debugging, or accept it: --allow-debug",
     )
