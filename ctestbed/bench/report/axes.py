@@ -43,9 +43,9 @@ def build_axis(
     `with_zero` makes it start at zero, as bars must; otherwise it does so only where zero is near.
     """
     low, high = min(values, default=0.0), max(values, default=1.0)
-    if with_zero or 0 <= low <= 0.6 * high:
+    if with_zero or 0 <= low <= 0.4 * high:
         low = min(low, 0.0)
-    if with_zero or 0.6 * low <= high <= 0:
+    if with_zero or 0.4 * low <= high <= 0:
         high = max(high, 0.0)
     size = max(abs(low), abs(high))
     if high - low <= 1e-9 * size or high - low < 1e-300:  # noqa: PLR2004 - below this, one value

@@ -5,6 +5,7 @@ below, by their hashes, and nothing else. Without JavaScript the page shows all 
 """
 
 import json
+import re
 from base64 import b64encode
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ from importlib.resources import files
 from typing import Any, Final
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from ctestbed.bench.report.blocks import Block, Column, Facts, Plot, Table, Text
 from ctestbed.bench.report.common import format_value, format_where, reproduce_facts
@@ -31,6 +32,7 @@ MAX_FINDINGS: Final = 400
 """More findings than this are counted, not shown; all are in the page's data."""
 
 _BADGE_COLUMNS: Final = {"provenance", "status", "severity", "verdict", "result", "outcome"}
+_TICKED: Final = re.compile(r"`([^`\n]+)`")
 _SEVERITIES: Final = ("error", "warning", "note")
 
 
@@ -104,6 +106,7 @@ def _environment() -> Environment:
     )
     environment.globals["badge_columns"] = _BADGE_COLUMNS
     environment.filters["sort_key"] = sort_key
+    environment.filters["ticked"] = _ticked
     return environment
 
 
@@ -114,6 +117,11 @@ def _asset(name: str) -> str:
 
 def _hash(content: str) -> str:
     return f"sha256-{b64encode(sha256(content.encode()).digest()).decode()}"
+
+
+def _ticked(text: str) -> Markup:
+    """Escape a sentence, and set what stands between backticks as code."""
+    return Markup(_TICKED.sub(r"<code>\1</code>", str(escape(text))))  # noqa: S704 - escaped
 
 
 def _data_block(envelopes: Sequence[Envelope]) -> str:

@@ -4,6 +4,7 @@ Colours are Okabe and Ito's, told apart by colour-blind readers; lines differ in
 A page's style sheet may recolour the classes `s0`..`s7`; alone, a chart wears its own colours.
 """
 
+import math
 from collections.abc import Sequence
 from typing import Final
 from xml.etree import ElementTree as ET
@@ -93,8 +94,8 @@ def _draw_bars(root: ET.Element, plot: Plot, top: float) -> float:
     rows = min(count, _MAX_ROWS)
     labels = [plot.labels[row] if row < len(plot.labels) else str(row + 1) for row in range(rows)]
     bars = rows * max(len(plot.series), 1)
-    thick = min(18.0, max(3.0, 420 / max(bars, 1)))
-    pitch = thick * max(len(plot.series), 1) + min(10.0, thick)
+    thick = min(18.0, max(2.5, 280 / max(bars, 1)))
+    pitch = thick * max(len(plot.series), 1) + min(10.0, thick / 2)
     longest = max((min(len(label), _LABEL_CHARS) for label in labels), default=0)
     left = 12 + _CHAR * longest + 8
     values = [value for series in plot.series for value in series.y[:rows] if drawable(value)]
@@ -102,7 +103,7 @@ def _draw_bars(root: ET.Element, plot: Plot, top: float) -> float:
     axis = build_axis(values, left, WIDTH - _RIGHT - reserve, with_zero=True)
     floor = top + rows * pitch + 4
     _draw_x_axis(root, axis, top, floor, plot.y_label)
-    every = max(1, -(-14 // int(pitch)))
+    every = max(1, math.ceil(13 / pitch))
     for row, label in enumerate(labels):
         middle = top + row * pitch + pitch / 2
         if row % every == 0:
@@ -171,8 +172,9 @@ def _draw_lines(root: ET.Element, plot: Plot, top: float) -> float:
 def _draw_markers(
     root: ET.Element, plot: Plot, name: str, points: _Points, placed: _Points, index: int
 ) -> None:
+    radius = 3 if plot.kind == "line" else 2
     for (x, y), (across, down) in zip(points, placed, strict=True):
-        mark = _add(root, "circle", cx=across, cy=down, r=3, **_fill(index, "mark"))
+        mark = _add(root, "circle", cx=across, cy=down, r=radius, **_fill(index, "mark"))
         _add(mark, "title", _tip(name, f"{format_figure(x)} {plot.x_label}", y, plot.y_label))
 
 
