@@ -112,7 +112,11 @@ def _suite(envelope: Envelope, cases: list[_Case]) -> ET.Element:
 
 
 def _element(case: _Case, prefix: str) -> ET.Element:
-    attributes = {"name": case.name, "classname": f"{prefix}.{case.group}", "time": "0.000"}
+    attributes = {
+        "name": case.name or "(unnamed)",
+        "classname": f"{prefix}.{case.group}",
+        "time": "0.000",
+    }
     element = ET.Element("testcase", attributes)
     if case.outcome == "pass":
         if case.text:
