@@ -34,8 +34,10 @@ def exit_codes_page() -> str:
 def codes_page() -> str:
     """Return the page of error and finding codes."""
     parts = [f"{_MADE}# Errors and findings\n\n`ctestbed explain CODE` says the same.\n"]
-    for entry in load_catalogue().values():
-        parts.append(f"## {entry.code}\n\n**{entry.title}**\n\n{entry.meaning}\n\n{entry.remedy}\n")
+    parts += [
+        f"## {entry.code}\n\n**{entry.title}**\n\n{entry.meaning}\n\n{entry.remedy}\n"
+        for entry in load_catalogue().values()
+    ]
     return "\n".join(parts)
 
 

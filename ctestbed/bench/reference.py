@@ -74,6 +74,13 @@ class SchemaListData(TypedDict):
     schemas: list[SchemaEntry]
 
 
+class SchemaShowData(TypedDict):
+    """The data of `ctestbed.schema.show/1`."""
+
+    name: str
+    schema: dict[str, Any]
+
+
 def run_schema_list() -> Result:
     """List every schema that `schema show` can print."""
     from ctestbed.bench.schemas import list_schemas

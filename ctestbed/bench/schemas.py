@@ -16,11 +16,29 @@ TESTBED: Final = "testbed"
 ENVELOPE: Final = "envelope"
 
 DATA_TYPES: Final[dict[str, tuple[str, str]]] = {
+    "ctestbed.topology.list/1": ("ctestbed.topology.commands", "ListData"),
+    "ctestbed.topology.show/1": ("ctestbed.topology.describe", "ShowData"),
+    "ctestbed.topology.validate/1": ("ctestbed.topology.commands", "ValidateData"),
+    "ctestbed.topology.build/1": ("ctestbed.topology.generate", "BuildData"),
+    "ctestbed.route.path/1": ("ctestbed.routing.commands", "PathData"),
+    "ctestbed.sim.transfer/1": ("ctestbed.workload.transfer", "TransferData"),
+    "ctestbed.sim.headroom/1": ("ctestbed.workload.headroom", "HeadroomData"),
+    "ctestbed.cvm.launch/1": ("ctestbed.tee.commands", "VMData"),
+    "ctestbed.cvm.list/1": ("ctestbed.tee.commands", "ListData"),
+    "ctestbed.cvm.show/1": ("ctestbed.tee.commands", "ShowData"),
+    "ctestbed.cvm.stop/1": ("ctestbed.tee.commands", "StopData"),
+    "ctestbed.evidence.make/1": ("ctestbed.tee.evidence", "MakeData"),
+    "ctestbed.evidence.show/1": ("ctestbed.evidence.commands", "ShowData"),
+    "ctestbed.attest.verify/1": ("ctestbed.attestation.commands", "VerifyData"),
+    "ctestbed.attest.roots/1": ("ctestbed.attestation.roots.commands", "RootsData"),
+    "ctestbed.bench.list/1": ("ctestbed.bench.commands", "BenchListData"),
+    "ctestbed.bench.run/1": ("ctestbed.bench.run_data", "RunData"),
+    "ctestbed.doctor.doctor/1": ("ctestbed.bench.doctor", "DoctorData"),
     "ctestbed.explain.explain/1": ("ctestbed.bench.reference", "ExplainData"),
     "ctestbed.schema.list/1": ("ctestbed.bench.reference", "SchemaListData"),
+    "ctestbed.schema.show/1": ("ctestbed.bench.reference", "SchemaShowData"),
     "ctestbed.config.show/1": ("ctestbed.bench.settings_data", "ConfigShowData"),
     "ctestbed.config.path/1": ("ctestbed.bench.settings_data", "ConfigPathData"),
-    "ctestbed.doctor.doctor/1": ("ctestbed.bench.doctor", "DoctorData"),
 }
 """Where the TypedDict of each command's data is declared: schema name -> (module, name)."""
 
@@ -52,12 +70,15 @@ def build_schema(name: str) -> dict[str, Any]:
     if full not in DATA_TYPES:
         known = [entry for entry, _ in list_schemas()]
         raise InputError("CTB-U005", f"there is no schema {name!r}", hint=did_you_mean(name, known))
-    from pydantic import ConfigDict, TypeAdapter
+    from pydantic import TypeAdapter
 
     module, attribute = DATA_TYPES[full]
     data_type = getattr(import_module(module), attribute)
-    data_type.__pydantic_config__ = ConfigDict(extra="forbid")
-    return envelope_schema(TypeAdapter(data_type).json_schema(), full)
+    data = TypeAdapter(data_type).json_schema(mode="serialization")
+    for part in (data, *data.get("$defs", {}).values()):
+        if part.get("type") == "object" and "properties" in part:
+            part.setdefault("additionalProperties", False)
+    return envelope_schema(data, full)
 
 
 def envelope_schema(data: dict[str, Any], schema_name: str | None) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """Parameters that several nouns share, with their completion."""
 
-from typing import Annotated, TypeAlias
+from typing import Annotated, Literal, TypeAlias
 
 import typer
 
@@ -39,4 +39,9 @@ StateDirOption: TypeAlias = Annotated[
 SeedOption: TypeAlias = Annotated[
     int | None,
     typer.Option("--seed", min=0, help="Seed of everything drawn; the testbed's own otherwise."),
+]
+
+SpreadOption: TypeAlias = Annotated[
+    Literal["balanced", "ecmp"],
+    typer.Option("--spread", help="Choose among equal paths by index, or by hash."),
 ]

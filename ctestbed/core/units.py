@@ -145,11 +145,12 @@ def format_rate(value: int) -> str:
 
 
 def format_size(value: int) -> str:
-    """Write bytes exactly: binary prefixes for whole powers, decimal ones otherwise."""
+    """Write bytes exactly, with whichever of decimal and binary prefixes makes it shorter."""
+    decimal = _format(value, [(f"{p}B", s) for p, s in _DECIMAL.items()])
     for prefix, scale in reversed(_BINARY.items()):
         if value and value % scale == 0:
-            return f"{value // scale} {prefix}B"
-    return _format(value, [(f"{p}B", s) for p, s in _DECIMAL.items()])
+            return min(decimal, f"{value // scale} {prefix}B", key=len)
+    return decimal
 
 
 def format_time(value: int) -> str:

@@ -1,14 +1,17 @@
 """What `topology list`, `show` and `validate` compute."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from typing_extensions import TypedDict
 
 from ctestbed.core.result import Result, checks_exit_code
 from ctestbed.topology.describe import Counts, counts_of, describe
-from ctestbed.topology.load import builtin_testbeds, load_testbed
+from ctestbed.topology.load import LoadedTestbed, builtin_testbeds, load_testbed
 from ctestbed.topology.plan import require_plan
+
+if TYPE_CHECKING:
+    from ctestbed.topology.validate import Validation
 
 
 class ListedTestbed(TypedDict):
@@ -83,7 +86,18 @@ def run_validate(request: TestbedRequest) -> Result:
 
     loaded = load_testbed(request.testbed)
     validation = validate_testbed(loaded)
-    data: ValidateData = {
+    return Result(
+        "ctestbed.topology.validate/1",
+        validation_data(loaded, validation),
+        findings=validation.findings,
+        inputs=(loaded.source,),
+        exit_code=checks_exit_code(validation.findings),
+    )
+
+
+def validation_data(loaded: LoadedTestbed, validation: "Validation") -> ValidateData:
+    """Return a validation as data."""
+    return {
         "testbed": loaded.testbed.name,
         "title": loaded.testbed.title or "",
         "counts": None if validation.plan is None else counts_of(validation.plan),
@@ -91,13 +105,6 @@ def run_validate(request: TestbedRequest) -> Result:
             {"check": check.name, "status": _status(check.passed)} for check in validation.checks
         ],
     }
-    return Result(
-        "ctestbed.topology.validate/1",
-        data,
-        findings=validation.findings,
-        inputs=(loaded.source,),
-        exit_code=checks_exit_code(validation.findings),
-    )
 
 
 def _status(passed: bool | None) -> Literal["pass", "fail", "skip"]:

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctestbed.tee.throughput import measure_throughput, median_interval
+from ctestbed.core.timing import median_interval
+from ctestbed.tee.throughput import measure_throughput
 
 
 def test_every_figure_says_what_it_is() -> None:

@@ -97,9 +97,7 @@ def test_sonic_cable_slope_is_that_of_a_shipped_profile() -> None:
 
     Their difference needs no device term, which are not published.
     """
-    far, near = (
-        sonic_xoff(LongHaulLink(10**11, 0, metres * 1000), cell=96) for metres in (300, 5)
-    )
+    far, near = (sonic_xoff(LongHaulLink(10**11, 0, metres * 1000), cell=96) for metres in (300, 5))
     assert far is not None
     assert near is not None
     assert far - near == pytest.approx(104_448 - 30_720, rel=1e-3)

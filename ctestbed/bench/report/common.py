@@ -3,10 +3,11 @@
 from typing import Any
 
 from ctestbed.bench.report.blocks import Block, Facts, Table, table
+from ctestbed.bench.report.quantity import show_rate
 from ctestbed.bench.report.views import view_of
 from ctestbed.core.envelope import Envelope
 from ctestbed.core.errors import ExitCode, Where
-from ctestbed.core.units import format_rate, format_size, format_time
+from ctestbed.core.units import format_size, format_time
 
 
 def format_value(value: Any, unit: str) -> str:
@@ -18,7 +19,7 @@ def format_value(value: Any, unit: str) -> str:
     if unit == "bytes":
         return format_size(int(value))
     if unit == "bit/s":
-        return format_rate(int(value))
+        return show_rate(int(value))
     if unit in {"bytes/s", "bytes per CPU second"}:
         return f"{value / 1e6:,.1f} MB/s" + (" (CPU)" if "CPU" in unit else "")
     shown = f"{value:.4g}" if isinstance(value, float) else f"{value:,}"

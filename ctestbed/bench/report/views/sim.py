@@ -1,0 +1,115 @@
+"""Views of `sim`."""
+
+from typing import Any
+
+from ctestbed.bench.report.blocks import Block, Facts, Plot, Series, Table, cut_rows, table
+from ctestbed.bench.report.quantity import show_length, show_rate, show_size, show_time
+from ctestbed.core.envelope import Envelope
+
+SHOWN = 12
+_US = 10**6
+
+
+def transfer(envelope: Envelope) -> list[Block]:
+    """The pattern, the slowest flows and the busiest cables."""
+    data = envelope["data"]
+    pairs = (
+        ("testbed", data["testbed"]),
+        (
+            "pattern",
+            f"{data['pattern']}: {data['flow_count']:,} flows of {show_size(data['size'])}",
+        ),
+        ("spread", data["spread"]),
+        ("all complete after", show_time(data["makespan"])),
+    )
+    blocks: list[Block] = [Facts("Transfer", pairs), _flows(data), _links(data)]
+    curve = [flow["fct"] for flow in data["flows"] if isinstance(flow["fct"], int)]
+    if len(curve) == data["flow_count"]:
+        blocks.append(completion_plot({data["pattern"]: sorted(curve)}))
+    return blocks
+
+
+def completion_plot(curves: dict[str, list[int]]) -> Plot:
+    """The share of flows that have completed by a time, for each transfer."""
+    series = []
+    for name, times in curves.items():
+        step = max(1, len(times) // 200)
+        picked = [*range(0, len(times) - 1, step), len(times) - 1]
+        share = tuple((at + 1) / len(times) for at in picked)
+        series.append(Series(name, tuple(times[at] / _US for at in picked), share))
+    return Plot(
+        "Flow completion",
+        "ecdf",
+        tuple(series),
+        "flow completion time (us)",
+        "share of flows",
+        "simulated",
+        note="flow engine: max-min fair fluid, no packets, no queues",
+    )
+
+
+def _flows(data: dict[str, Any]) -> Table:
+    slowest = sorted(
+        data["flows"], key=lambda flow: flow["fct"] if isinstance(flow["fct"], int) else -1
+    )[::-1]
+    rows, note = cut_rows(
+        [
+            [flow["source"], flow["destination"], show_size(flow["size"]), show_time(flow["fct"])]
+            for flow in slowest
+        ],
+        SHOWN,
+    )
+    return table("Slowest flows", "from | to | size> | completion>", rows, note)
+
+
+def _links(data: dict[str, Any]) -> Table:
+    busiest = sorted(data["links"], key=_least_time, reverse=True)
+    rows, note = cut_rows(
+        [
+            [
+                link["source"],
+                link["target"],
+                show_rate(link["rate"]),
+                f"{link['flows']:,}",
+                show_size(link["bytes"]),
+            ]
+            for link in busiest
+        ],
+        SHOWN,
+    )
+    return table("Busiest cables", "from | to | rate> | flows> | carries>", rows, note)
+
+
+def _least_time(link: dict[str, Any]) -> float:
+    rate = link["rate"]
+    return link["bytes"] / rate if isinstance(rate, int) and rate else 0.0
+
+
+def headroom(envelope: Envelope) -> list[Block]:
+    """What each kind of long-haul port needs, and how others would size it."""
+    blocks: list[Block] = []
+    for link in envelope["data"]["links"]:
+        blocks += headroom_blocks(link)
+    return blocks
+
+
+def headroom_blocks(link: dict[str, Any]) -> list[Block]:
+    """The facts of alike ports, and the table of variants."""
+    ports = len(link["ports"])
+    pairs = [
+        ("rate", show_rate(link["rate"])),
+        ("delay, one way", show_time(link["delay"])),
+        ("length", show_length(link["length"])),
+        ("needed per class (closed form)", show_size(link["closed_form"])),
+        ("needed per port", f"{show_size(link['per_port'])} for {link['classes']} lossless class"),
+        ("configured per class", show_size(link["configured"])),
+        ("outcome", link["outcome"]),
+        ("pause frames per round trip", str(link["pause_refreshes"])),
+    ]
+    if ports:
+        pairs.insert(0, ("ports", f"{ports}: {link['ports'][0]} ... {link['ports'][-1]}"))
+    rows = [[v["name"], show_size(v["size"]), v["source"]] for v in link["variants"]]
+    return [
+        Facts(f"Headroom of {link['name']}", tuple(pairs)),
+        table("How others would size it", "variant | per class> | source", rows),
+    ]

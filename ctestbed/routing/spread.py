@@ -1,0 +1,39 @@
+"""How a flow chooses among equal-cost hops: by a stated hash, or balanced by index.
+
+ecmp      Every choice of a flow draws `mix64(key ^ mix64(salt)) mod n`, where `key` chains mix64
+          over seed, source, destination and label, and `salt` numbers the choice (plane 1,
+          spine or core 2, cable up 3, trunk cable 4, cable down 5). `mix64` is SplitMix64's output
+          function, so paths are the same on every machine.
+balanced  Every choice takes a digit of the destination's port number (D-mod-k). Ports under one
+          leaf differ in their digits, so a shift loads every cable alike.
+"""
+
+from typing import Any, Final, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ctestbed.core.mix import mix64
+
+Spread: TypeAlias = Literal["balanced", "ecmp"]
+Column: TypeAlias = NDArray[Any]
+
+PLANE: Final = 1
+TOP: Final = 2
+UP: Final = 3
+TRUNK: Final = 4
+DOWN: Final = 5
+
+
+def flow_keys(source: Column, destination: Column, label: Column, seed: int) -> Column:
+    """Return each flow's 64-bit hash key."""
+    key = mix64(np.full(len(source), np.uint64(seed)))
+    for part in (source, destination, label):
+        key = mix64(key ^ part.astype(np.uint64))
+    return key
+
+
+def hashed_choice(keys: Column, salt: int, count: int) -> Column:
+    """Return each flow's choice among `count`, by hash."""
+    own = mix64(np.array([salt], np.uint64))
+    return (mix64(keys ^ own) % np.uint64(count)).astype(np.int64)
