@@ -50,7 +50,7 @@ class FlowProblem:
         if fault is not None:
             raise InputError("CTB-S001", f"the flow engine was given {fault}")
 
-    def _fault(self) -> str | None:
+    def _fault(self) -> str | None:  # noqa: PLR0911 - one return per fault, in order
         if self.flows > MAX_FLOWS:
             return f"{self.flows:,} flows, and {MAX_FLOWS:,} is the most it holds"
         ends = self.offsets[[0, -1]].tolist() if len(self.offsets) else None

@@ -9,6 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from heapq import heapify, heappop, heappush
+from itertools import pairwise
 from typing import TypeAlias
 
 from ctestbed.core.errors import InvariantError
@@ -22,7 +23,7 @@ _SIZE_UNIT = 8 * PS_PER_SECOND
 """Work is counted in 1e-12 bit, so that bit/s times ps is a whole number of it."""
 
 
-def max_min_rates(
+def max_min_rates(  # noqa: C901 - one loop, best read whole
     capacity: Sequence[int], crossings: Crossings, active: Iterable[int]
 ) -> dict[int, Fraction]:
     """Return the max-min fair rate in bit/s of each active flow."""
@@ -95,10 +96,7 @@ def solve_reference(problem: FlowProblem) -> FlowOutcome:
     problem.check()
     bounds = problem.offsets.tolist()
     links = problem.links.tolist()
-    crossings = [
-        [(link, 1) for link in links[begin:end]]
-        for begin, end in zip(bounds, bounds[1:], strict=False)
-    ]
+    crossings = [[(link, 1) for link in links[begin:end]] for begin, end in pairwise(bounds)]
     finish = finish_times(
         problem.capacity.tolist(), crossings, problem.sizes.tolist(), problem.starts.tolist()
     )
