@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from ctestbed.bench.schemas import list_schemas
 from ctestbed.cli._lazy import NOUNS
-from ctestbed.cli.main import app
+from ctestbed.cli.app import app
 from ctestbed.core.catalogue import load_catalogue
 from ctestbed.core.errors import ExitCode
 

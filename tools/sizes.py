@@ -24,12 +24,15 @@ def long_files() -> Iterator[tuple[int, Path]]:
 
 
 def long_functions() -> Iterator[tuple[int, int, Path, str]]:
-    """Yield (lines, cap, path, name) of each function of the product over the aim."""
+    """Yield (lines, cap, path, name) of each function of the product over the aim.
+
+    Lines are counted from the body's first: a command's options, one parameter each, are no code.
+    """
     for path in sorted((ROOT / "ctestbed").rglob("*.py")):
         cap = KERNEL_CAP if path.name.startswith("kernels") else FUNCTION_AIM
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.end_lineno:
-                lines = node.end_lineno - node.lineno + 1
+                lines = node.end_lineno - node.body[0].lineno + 1
                 if lines > FUNCTION_AIM:
                     yield lines, cap, path, node.name
 

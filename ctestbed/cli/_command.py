@@ -99,58 +99,43 @@ def command(
     return decorate
 
 
+_EXPORT = Annotated[
+    list[str] | None,
+    typer.Option("--export", metavar="FMT=FILE", help="Also write the report as FMT."),
+]
+_FILE = Annotated[
+    str | None, typer.Option("-o", "--output", metavar="FILE", help="Write here, not to stdout.")
+]
+_FORCE = Annotated[bool, typer.Option("--force", help="Replace existing files.")]
+_CANONICAL = Annotated[
+    bool, typer.Option("--canonical", help="JSON without times: same inputs, same bytes.")
+]
+_COLOR = Annotated[
+    str | None, typer.Option("--color", metavar="WHEN", help="auto, always or never.")
+]
+_QUIET = Annotated[int, typer.Option("-q", "--quiet", count=True, help="Say less on stderr.")]
+_VERBOSE = Annotated[int, typer.Option("-v", "--verbose", count=True, help="Say more on stderr.")]
+_FORMAT = Annotated[
+    str | None, typer.Option("--format", metavar="FMT", help=f"{', '.join(_FORMATS)}.")
+]
+
+
 def _output_parameters(*, artefact: bool) -> list[inspect.Parameter]:
-    option = typer.Option
-    table: list[tuple[str, Any, Any]] = [
-        (
-            "out_export",
-            Annotated[
-                list[str] | None,
-                option("--export", metavar="FMT=FILE", help="Also write the report as FMT."),
-            ],
-            None,
-        ),
-        (
-            "out_output",
-            Annotated[
-                str | None,
-                option("-o", "--output", metavar="FILE", help="Write here, not to stdout."),
-            ],
-            None,
-        ),
-        ("out_force", Annotated[bool, option("--force", help="Replace existing files.")], False),
-        (
-            "out_canonical",
-            Annotated[
-                bool, option("--canonical", help="JSON without times: same inputs, same bytes.")
-            ],
-            False,
-        ),
-        (
-            "out_color",
-            Annotated[str | None, option("--color", metavar="WHEN", help="auto, always or never.")],
-            None,
-        ),
-        (
-            "out_quiet",
-            Annotated[int, option("-q", "--quiet", count=True, help="Say less on stderr.")],
-            0,
-        ),
-        (
-            "out_verbose",
-            Annotated[int, option("-v", "--verbose", count=True, help="Say more on stderr.")],
-            0,
-        ),
-    ]
-    if not artefact:
-        formats = Annotated[
-            str | None, option("--format", metavar="FMT", help=f"{', '.join(_FORMATS)}.")
-        ]
-        table.insert(0, ("out_format", formats, None))
+    """Return the shared options; a command that makes a thing prints the thing, not a report."""
+    options: dict[str, tuple[Any, Any]] = {} if artefact else {"out_format": (_FORMAT, None)}
+    options |= {
+        "out_export": (_EXPORT, None),
+        "out_output": (_FILE, None),
+        "out_force": (_FORCE, False),
+        "out_canonical": (_CANONICAL, False),
+        "out_color": (_COLOR, None),
+        "out_quiet": (_QUIET, 0),
+        "out_verbose": (_VERBOSE, 0),
+    }
     keyword = inspect.Parameter.KEYWORD_ONLY
     return [
         inspect.Parameter(name, keyword, default=default, annotation=annotation)
-        for name, annotation, default in table
+        for name, (annotation, default) in options.items()
     ]
 
 
@@ -211,7 +196,8 @@ def _execute(
     except CtestbedError as error:
         _fail(error, words, output, artefact=artefact)
     except BrokenPipeError:
-        raise
+        _silence_stdout()
+        raise typer.Exit(int(ExitCode.PIPE_CLOSED)) from None
     except (typer.Exit, typer.BadParameter, typer.Abort, KeyboardInterrupt):
         raise
     except MemoryError:
@@ -222,6 +208,11 @@ def _execute(
         _report_bug(error, output)
         raise typer.Exit(int(ExitCode.BUG)) from None
     raise typer.Exit(int(reply.result.exit_code))
+
+
+def _silence_stdout() -> None:
+    """Keep the interpreter's own last flush from complaining of a reader that has left."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _with_settings(arguments: dict[str, Any]) -> dict[str, Any]:

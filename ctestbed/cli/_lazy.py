@@ -1,32 +1,16 @@
 """Groups that import a noun's module only when that noun is used.
 
-Help and completion rows come from the map below, so `--help` loads no domain code. The one file
-that leans on Typer's own classes.
+Help and completion rows come from the map in `_nouns`, so `--help` loads no domain code. The one
+file that leans on Typer's own classes.
 """
 
-from collections.abc import Mapping
 from importlib import import_module
-from typing import Any, Final, cast
+from typing import Any, cast
 
 import typer
 from typer.core import TyperGroup
 
-NOUNS: Final[Mapping[str, tuple[str, str]]] = {
-    "topology": ("ctestbed.cli.topology", "Build, show and validate fabrics."),
-    "route": ("ctestbed.cli.route", "Find the paths that packets take."),
-    "sim": ("ctestbed.cli.sim", "Move traffic over a fabric; size long-haul headroom."),
-    "cvm": ("ctestbed.cli.cvm", "Launch, list, show and stop confidential VMs."),
-    "evidence": ("ctestbed.cli.evidence", "Make and show attestation evidence."),
-    "attest": ("ctestbed.cli.attest", "Verify evidence; list and pin trust anchors."),
-    "bench": ("ctestbed.cli.bench", "Run testbeds and benchmarks end to end."),
-    "report": ("ctestbed.cli.report", "Build and convert reports."),
-    "doctor": ("ctestbed.cli.doctor", "Check this machine and installation."),
-    "explain": ("ctestbed.cli.explain", "Explain an error, finding or exit code."),
-    "schema": ("ctestbed.cli.schema", "List and show JSON Schemas of files and results."),
-    "config": ("ctestbed.cli.config", "Show settings and where they come from."),
-    "completion": ("ctestbed.cli.completion", "Print the completion script of a shell."),
-}
-"""Each noun's module, which holds its Typer as `app`, and its line of help."""
+from ctestbed.cli._nouns import NOUNS
 
 
 class LazyGroup(TyperGroup):

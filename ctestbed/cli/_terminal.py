@@ -41,7 +41,7 @@ def _show_rich(envelope: dict[str, Any], *, colored: bool) -> None:
     from rich.text import Text as RichText
 
     from ctestbed.bench.report.common import metrics_table, verdict_line
-    from ctestbed.bench.report.text import render_finding
+    from ctestbed.bench.report.text import render_findings
     from ctestbed.bench.report.views import view_of
 
     console = Console(no_color=not colored, force_terminal=colored or None, highlight=False)
@@ -50,9 +50,10 @@ def _show_rich(envelope: dict[str, Any], *, colored: bool) -> None:
     for block in [*blocks, metrics] if metrics is not None else blocks:
         _print_block(console, block)
     styles = {"error": "bold red", "warning": "yellow", "note": "cyan"}
-    for finding in envelope["findings"]:
-        head, *rest = render_finding(finding).splitlines()
-        console.print(RichText(head, style=styles.get(str(finding["severity"]), "")))
+    for text in render_findings(envelope["findings"]):
+        head, *rest = text.splitlines()
+        severity = head.partition("[")[0].split()[-1]
+        console.print(RichText(head, style=styles.get(severity, "")))
         console.print(RichText("\n".join(rest))) if rest else None
         console.print()
     verdict = {"pass": "bold green", "fail": "bold red"}.get(envelope["status"], "bold yellow")

@@ -1,9 +1,15 @@
 """Plain text: ASCII only, no width tricks, so that a log or a pipe reads it as well as a person."""
 
+from collections import Counter
+from typing import Any, Final
+
 from ctestbed.bench.report.blocks import Block, Facts, Plot, Table, Text
 from ctestbed.bench.report.common import format_where, metrics_table, verdict_line
 from ctestbed.bench.report.views import view_of
 from ctestbed.core.envelope import Envelope
+
+ALIKE_SHOWN: Final = 5
+"""Findings of one code that are shown in full."""
 
 
 def render_text(envelope: Envelope) -> str:
@@ -13,7 +19,7 @@ def render_text(envelope: Envelope) -> str:
     if metrics is not None:
         blocks.append(metrics)
     parts = [text for text in map(render_block, blocks) if text]
-    parts += [render_finding(finding) for finding in envelope.get("findings", [])]
+    parts += render_findings(envelope.get("findings", []))
     parts.append(verdict_line(envelope))
     return "\n\n".join(parts) + "\n"
 
@@ -55,6 +61,22 @@ def _render_table(block: Table) -> str:
     if block.note:
         lines.append(f"  {block.note}")
     return "\n".join(lines)
+
+
+def render_findings(findings: list[dict[str, Any]]) -> list[str]:
+    """Return each finding as text; of many with one code the first few, and how many more."""
+    shown: list[str] = []
+    seen: Counter[str] = Counter(finding["code"] for finding in findings)
+    left = dict.fromkeys(seen, ALIKE_SHOWN)
+    for finding in findings:
+        code = finding["code"]
+        left[code] -= 1
+        if left[code] >= 0:
+            shown.append(render_finding(finding))
+        elif left[code] == -1:
+            more = seen[code] - ALIKE_SHOWN
+            shown.append(f"... {more} more {finding['severity']}[{code}] (all in --format json)")
+    return shown
 
 
 def render_finding(finding: dict[str, object]) -> str:
