@@ -12,7 +12,7 @@ import typer
 from typer.testing import CliRunner
 
 from ctestbed.bench.schemas import list_schemas
-from ctestbed.cli._lazy import NOUNS
+from ctestbed.cli._nouns import NOUNS
 from ctestbed.cli.app import app
 from ctestbed.core.catalogue import load_catalogue
 from ctestbed.core.errors import ExitCode

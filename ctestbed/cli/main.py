@@ -18,7 +18,7 @@ def main() -> None:
     from ctestbed.cli.app import app
 
     if "_CTESTBED_COMPLETE" in os.environ:
-        from typer.completion import completion_init
+        from typer._completion_classes import completion_init
 
         completion_init()
     try:
