@@ -298,6 +298,23 @@ def test_junit_tells_a_failed_check_and_its_finding_once() -> None:
     assert "the MAC does not match" in (failure.text or "")
 
 
+def test_junit_tells_a_failed_expectation_and_its_finding_once() -> None:
+    met = {"text": "a == 1", "status": "pass", "actual": 1, "limit": 1, "unit": ""}
+    missed = {"text": "b <= 2", "status": "fail", "actual": 3, "limit": 2, "unit": "ps"}
+    message = "expected `b <= 2`, but b is 3 ps"
+    findings = [
+        {"code": "CTB-B002", "severity": "error", "message": message},
+        {"code": "CTB-B002", "severity": "error", "message": "expected `c`, but it is unknown"},
+    ]
+    envelope = sample(data={"expectations": [met, missed]}, findings=findings)
+    suite = check_suite(render(envelope, "junit"))
+    names = [case.attrib["name"] for case in suite.iter("testcase")]
+    assert names == ["a == 1", "b <= 2", "CTB-B002: expected `c`, but it is unknown"]
+    failures = [failure.attrib["message"] for failure in suite.iter("failure")]
+    assert message in failures[0]
+    assert len(failures) == 2
+
+
 @pytest.mark.parametrize(
     ("status", "exit_code", "failures", "errors"),
     [("pass", 0, "0", "0"), ("fail", 10, "1", "0"), ("error", 3, "0", "1")],

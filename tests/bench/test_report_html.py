@@ -144,6 +144,19 @@ def test_findings_past_the_limit_are_counted() -> None:
     assert len(data_of(text)[0]["findings"]) == html.MAX_FINDINGS + 7
 
 
+def test_findings_of_one_code_are_folded_and_none_is_lost() -> None:
+    findings = [
+        {"code": code, "severity": "error", "message": f"port {code} {index}", "hint": "widen it"}
+        for index in range(9)
+        for code in ("CTB-C001", "CTB-C002")
+    ]
+    page = check_page(render_html(sample(findings=findings)))
+    shown = page.all_text()
+    assert all(finding["message"] in shown for finding in findings)
+    assert shown.count("6 more of CTB-C00") == 2
+    assert shown.count("widen it") == 2
+
+
 def test_an_unfinished_run_says_so() -> None:
     assert "the run was cut short" in render_html(sample(complete=False))
 

@@ -31,6 +31,9 @@ from ctestbed.core.units import parse_length, parse_rate, parse_size, parse_time
 MAX_FINDINGS: Final = 400
 """More findings than this are counted, not shown; all are in the page's data."""
 
+_SHOWN_ALIKE: Final = 3
+"""Of findings with one code, so many are shown in full, and the rest folded away."""
+
 _BADGE_COLUMNS: Final = {"provenance", "status", "severity", "verdict", "result", "outcome"}
 _TICKED: Final = re.compile(r"`([^`\n]+)`")
 _SEVERITIES: Final = ("error", "warning", "note")
@@ -59,7 +62,7 @@ class _Section:
     complete: bool
     facts: tuple[tuple[str, str], ...]
     counts: tuple[tuple[str, int], ...]
-    findings: tuple[_Finding, ...]
+    findings: tuple[tuple[_Finding, ...], ...]
     more_findings: int
     blocks: tuple[tuple[str, Any], ...]
     metrics: tuple[dict[str, Any], ...]
@@ -105,6 +108,7 @@ def _environment() -> Environment:
         keep_trailing_newline=True,
     )
     environment.globals["badge_columns"] = _BADGE_COLUMNS
+    environment.globals["shown_alike"] = _SHOWN_ALIKE
     environment.filters["sort_key"] = sort_key
     environment.filters["ticked"] = _ticked
     return environment
@@ -152,7 +156,7 @@ def _section(envelope: Envelope, anchor: str) -> _Section:
         complete=envelope["complete"],
         facts=tuple(facts),
         counts=(*counts, ("metric", len(envelope["metrics"]))),
-        findings=tuple(_finding(item) for item in found[:MAX_FINDINGS]),
+        findings=_group(found[:MAX_FINDINGS]),
         more_findings=max(0, len(found) - MAX_FINDINGS),
         blocks=tuple(_prepare(view_of(envelope), anchor)),
         metrics=tuple(_metric(item) for item in envelope["metrics"]),
@@ -164,6 +168,14 @@ def _subject(options: dict[str, Any]) -> str:
     """Return what was acted on: a command's first parameter is its positional one."""
     first = next(iter(options.values()), "")
     return first if isinstance(first, str) else ""
+
+
+def _group(found: Sequence[dict[str, Any]]) -> tuple[tuple[_Finding, ...], ...]:
+    """Put findings of one severity and code together, in the order of their first."""
+    groups: dict[tuple[str, str], list[_Finding]] = {}
+    for item in found:
+        groups.setdefault((item["severity"], item["code"]), []).append(_finding(item))
+    return tuple(tuple(group) for group in groups.values())
 
 
 def _finding(item: dict[str, Any]) -> _Finding:

@@ -22,6 +22,9 @@ _OUTCOMES: Final[dict[str, _Outcome]] = {
 }
 """How a check ended. What could not be or was not checked is skipped, and never a pass."""
 
+_NAMES: Final = ("name", "id", "check", "text")
+_DETAILS: Final = ("expected", "limit", "actual", "unit")
+
 
 @dataclass(frozen=True, slots=True)
 class _Case:
@@ -51,34 +54,37 @@ def render_junit(envelope: Envelope) -> str:
 
 def _cases(envelope: Envelope) -> Iterator[_Case]:
     """Yield checks, then those findings that no failed check already tells."""
-    told: set[str] = set()
-    findings = envelope["findings"]
+    left = list(envelope["findings"])
     for group in ("checks", "expectations"):
         entries = envelope["data"].get(group)
         for entry in entries if isinstance(entries, list) else ():
-            case = _check_case(entry, group, findings)
+            case = _check_case(entry, group, left)
             if case is not None:
-                told |= {case.kind} if case.outcome == "failure" else set()
                 yield case
     bad: _Outcome = "error" if envelope["status"] == "error" else "failure"
-    for finding in findings:
-        if finding["code"] not in told:
-            outcome = bad if finding["severity"] == "error" else "pass"
-            name = f"{finding['code']}: {finding['message']}"
-            yield _Case(name, "findings", outcome, finding["code"], _say(finding))
+    for finding in left:
+        outcome = bad if finding["severity"] == "error" else "pass"
+        name = f"{finding['code']}: {finding['message']}"
+        yield _Case(name, "findings", outcome, finding["code"], _say(finding))
 
 
 def _check_case(entry: Any, group: str, findings: list[dict[str, Any]]) -> _Case | None:
+    """Return the case of a check, and take from `findings` those that tell of its failure."""
     if not isinstance(entry, dict):
         return None
-    name, outcome = entry.get("name", entry.get("id")), _OUTCOMES.get(str(entry.get("status")))
-    if not isinstance(name, str) or outcome is None:
+    name = next((entry[key] for key in _NAMES if isinstance(entry.get(key), str)), None)
+    outcome = _OUTCOMES.get(str(entry.get("status")))
+    if name is None or outcome is None:
         return None
-    code = str(entry.get("code") or "")
-    text = "\n".join(_say(finding) for finding in findings if code and finding["code"] == code)
+    code = entry.get("code") or ""
     own = [str(entry["detail"])] if entry.get("detail") else []
-    own += [f"{key}: {entry[key]}" for key in ("expected", "actual") if entry.get(key)]
-    return _Case(name, group, outcome, code, text or "\n".join(own) or code)
+    own += [f"{key}: {entry[key]}" for key in _DETAILS if entry.get(key) not in (None, "")]
+    if outcome == "failure":
+        told = [item for item in findings if item["code"] == code or f"`{name}`" in item["message"]]
+        findings[:] = [item for item in findings if item not in told]
+        own = [_say(item) for item in told] or own
+        code = code or (told[0]["code"] if told else "")
+    return _Case(name, group, outcome, str(code), "\n".join(own) or str(code))
 
 
 def _say(finding: dict[str, Any]) -> str:
