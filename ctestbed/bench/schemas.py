@@ -33,6 +33,8 @@ DATA_TYPES: Final[dict[str, tuple[str, str]]] = {
     "ctestbed.attest.roots/1": ("ctestbed.attestation.roots.commands", "RootsData"),
     "ctestbed.bench.list/1": ("ctestbed.bench.commands", "BenchListData"),
     "ctestbed.bench.run/1": ("ctestbed.bench.run_data", "RunData"),
+    "ctestbed.report.build/1": ("ctestbed.bench.report.commands", "BuildData"),
+    "ctestbed.report.convert/1": ("ctestbed.bench.report.commands", "ConvertData"),
     "ctestbed.doctor.doctor/1": ("ctestbed.bench.doctor", "DoctorData"),
     "ctestbed.explain.explain/1": ("ctestbed.bench.reference", "ExplainData"),
     "ctestbed.schema.list/1": ("ctestbed.bench.reference", "SchemaListData"),

@@ -259,6 +259,7 @@ def _deliver(
 
 def _describe_run(started: float, elapsed: float) -> dict[str, Any]:
     import platform
+    import shlex
 
     moment = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(started))
     host = {
@@ -267,7 +268,12 @@ def _describe_run(started: float, elapsed: float) -> dict[str, Any]:
         "python": platform.python_version(),
         "cpus": os.cpu_count() or 1,
     }
-    return {"start": moment, "elapsed_s": round(elapsed, 6), "host": host}
+    return {
+        "start": moment,
+        "elapsed_s": round(elapsed, 6),
+        "host": host,
+        "command_line": shlex.join(["ctestbed", *sys.argv[1:]]),
+    }
 
 
 def _plain(value: Any) -> Any:
@@ -336,12 +342,13 @@ def _fail(error: CtestbedError, words: list[str], output: Output, *, artefact: b
     for finding in findings:
         _say_finding(finding)
     if output.format == "json" and not artefact:
+        from ctestbed.bench.report.render import escape_json
         from ctestbed.core.envelope import dump_envelope, error_envelope
 
         envelope = error_envelope(
             findings, int(error.exit_code), error.exit_code.status, command=words
         )
-        sys.stdout.write(dump_envelope(envelope, canonical=output.canonical))
+        sys.stdout.write(escape_json(dump_envelope(envelope, canonical=output.canonical)))
     raise typer.Exit(int(error.exit_code))
 
 
@@ -350,9 +357,10 @@ def _say_error(error: CtestbedError) -> None:
 
 
 def _say_finding(finding: Finding) -> None:
+    from ctestbed.bench.report.render import make_visible
     from ctestbed.bench.report.text import render_finding
 
-    typer.echo(render_finding(finding.to_dict()), err=True)
+    typer.echo(render_finding(make_visible(finding.to_dict())), err=True)
 
 
 def _report_bug(error: Exception, output: Output) -> None:

@@ -27,13 +27,13 @@ def wants_color(choice: str) -> bool:
 
 def show(envelope: dict[str, Any], *, color: str) -> None:
     """Print a report to stdout."""
+    from ctestbed.bench.report.render import make_visible, render
+
     colored = wants_color(color)
     if not colored and not sys.stdout.isatty():
-        from ctestbed.bench.report.text import render_text
-
-        sys.stdout.write(render_text(envelope))
+        sys.stdout.write(render(envelope, "table"))
         return
-    _show_rich(envelope, colored=colored)
+    _show_rich(make_visible(envelope), colored=colored)
 
 
 def _show_rich(envelope: dict[str, Any], *, colored: bool) -> None:

@@ -79,11 +79,17 @@ def all_blocks(envelope: Envelope) -> list[Block]:
 
 
 def reproduce_facts(envelope: Envelope) -> Facts:
-    """Return how to run it again: command, seed, digests of the inputs."""
+    """Return how to run it again: the command line as typed, the seed, digests of the inputs."""
     request = envelope["request"]
-    pairs = [("command", " ".join(["ctestbed", *request["command"]]))]
-    pairs += [(f"option {name}", str(value)) for name, value in request["options"].items()]
+    typed = envelope.get("run", {}).get("command_line")
+    pairs = [("command", str(typed or " ".join(["ctestbed", *request["command"]])))]
+    if not typed:
+        pairs += [(name, _plain(value)) for name, value in request["options"].items()]
     if "seed" in request:
         pairs.append(("seed", str(request["seed"])))
     pairs += [(f"input {item['name']}", f"sha256 {item['sha256']}") for item in envelope["inputs"]]
     return Facts("How to reproduce", tuple(pairs))
+
+
+def _plain(value: Any) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)

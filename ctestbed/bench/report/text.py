@@ -31,7 +31,7 @@ def render_block(block: Block) -> str:
             return f"{block.title}\n{block.text}" if block.title else block.text
         case Facts():
             width = max((len(name) for name, _ in block.pairs), default=0)
-            lines = [f"  {name.ljust(width)}  {value}" for name, value in block.pairs]
+            lines = [one_line(f"  {name.ljust(width)}  {value}") for name, value in block.pairs]
             return "\n".join([block.title, *lines] if block.title else lines)
         case Table():
             return _render_table(block)
@@ -52,7 +52,7 @@ def _render_table(block: Table) -> str:
             cell.rjust(width) if column.figure else cell.ljust(width)
             for cell, width, column in zip(cells, widths, block.columns, strict=True)
         ]
-        return f"  {'  '.join(padded)}".rstrip()
+        return one_line(f"  {'  '.join(padded)}").rstrip()
 
     lines = [block.title] if block.title else []
     lines.append(line(tuple(column.title for column in block.columns)))
@@ -81,11 +81,16 @@ def render_findings(findings: list[dict[str, Any]]) -> list[str]:
 
 def render_finding(finding: dict[str, object]) -> str:
     """Return a finding the way errors are shown: fact, place, next step."""
-    lines = [f"{finding['severity']}[{finding['code']}]: {finding['message']}"]
+    lines = [one_line(f"{finding['severity']}[{finding['code']}]: {finding['message']}")]
     where = finding.get("where")
     place = format_where(where if isinstance(where, dict) else None)
     if place:
-        lines.append(f"  at {place}")
+        lines.append(one_line(f"  at {place}"))
     if finding.get("hint"):
-        lines.append(f"  hint: {finding['hint']}")
+        lines.append(one_line(f"  hint: {finding['hint']}"))
     return "\n".join(lines)
+
+
+def one_line(text: str) -> str:
+    """Keep text that came from a file from forging lines of its own."""
+    return text.replace("\n", "\\n")

@@ -15,15 +15,18 @@ def view_of(envelope: Envelope) -> list[Block]:
     """Return the blocks of an envelope, by its schema `ctestbed.<noun>.<verb>/1`."""
     name = str(envelope.get("schema", "")).split("/", 1)[0]
     parts = name.split(".")
-    if len(parts) != 3 or not parts[1].isidentifier():  # noqa: PLR2004 - ctestbed, noun, verb
+    if len(parts) != 3 or not parts[1].isidentifier() or parts[1].startswith("_"):  # noqa: PLR2004 - ctestbed, noun, verb
         return []
     module = f"{__package__}.{parts[1]}"
     if find_spec(module) is None:
         return []
     verb = parts[2].replace("-", "_")
     loaded = import_module(module)
-    # A verb that is also a builtin (`list`) is spelt with a trailing underscore.
+    # A verb that is also a builtin or a keyword (`list`) is spelt with a trailing underscore.
     view: Callable[[Envelope], list[Block]] | None = getattr(
         loaded, f"{verb}_", getattr(loaded, verb, None)
     )
-    return view(envelope) if view is not None else []
+    # The name comes from a file, so it may only call what this module defines for the purpose.
+    if verb.startswith("_") or getattr(view, "__module__", None) != module or view is None:
+        return []
+    return view(envelope)
