@@ -110,6 +110,6 @@ def headroom_blocks(link: dict[str, Any]) -> list[Block]:
         pairs.insert(0, ("ports", f"{ports}: {link['ports'][0]} ... {link['ports'][-1]}"))
     rows = [[v["name"], show_size(v["size"]), v["source"]] for v in link["variants"]]
     return [
-        Facts(f"Headroom of {link['name']}", tuple(pairs)),
-        table("How others would size it", "variant | per class> | source", rows),
+        Facts(f"Headroom of {link['name']} (modelled)", tuple(pairs)),
+        table("How others would size it (modelled)", "variant | per class> | source", rows),
     ]
