@@ -169,16 +169,19 @@ def _route_across(
 ) -> None:
     """Fill the paths of flows that take a trunk from one site to another."""
     near, far = blocks
-    top = choose(rows, TOP, trunk.tops, digit)
-    rest = digit // trunk.tops
-    cable = choose(rows, TRUNK, trunk.links, rest)
+    pick = choose(rows, TOP, trunk.tops, digit)
+    top = pick
+    if near.cores_per_spine:  # neighbours in number climb different spines, as inside a site
+        spines = near.spines_per_pod
+        top = pick % spines * near.cores_per_spine + pick // spines
+    cable = choose(rows, TRUNK, trunk.links, digit // trunk.tops)
     forward = trunk.site_a == near.site
     grid[rows, 3] = 2 * trunk.link(near.plane, top, cable) + (0 if forward else 1)
     candidates[rows] = trunk.tops * trunk.links
     for block, port, salt, down in ((near, ends[0], UP, 0), (far, ends[1], DOWN, 1)):
         host, first, second = (6, 5, 4) if down else (0, 1, 2)
         leaf = block.leaf_of(port)
-        strand = choose(rows, salt, block.parallel, rest)
+        strand = choose(rows, salt, block.parallel, digit // block.spines_per_pod)
         grid[rows, host] = 2 * block.host_link(port) + down
         spine = top if not block.cores_per_spine else top // block.cores_per_spine
         grid[rows, first] = 2 * block.uplink(leaf, spine, strand) + down

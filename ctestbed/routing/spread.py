@@ -2,7 +2,8 @@
 
 ecmp      Every choice of a flow draws `mix64(key ^ mix64(salt)) mod n`, where `key` chains mix64
           over seed, source, destination and label, and `salt` numbers the choice (plane 1,
-          spine or core 2, cable up 3, trunk cable 4, cable down 5). `mix64` is SplitMix64's output
+          spine or core 2, cable up 3, trunk cable 4, cable down 5). Choice t of a spine or core
+          is spine `t mod S` of the pod and its core `t div S`. `mix64` is SplitMix64's output
           function, so paths are the same on every machine.
 balanced  Every choice takes a digit of the destination's port number (D-mod-k). Ports under one
           leaf differ in their digits, so a shift loads every cable alike.

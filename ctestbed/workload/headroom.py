@@ -31,6 +31,7 @@ from ctestbed.topology.build import load_topology
 from ctestbed.topology.graph import Topology
 from ctestbed.topology.load import LoadedTestbed
 from ctestbed.topology.names import node_name
+from ctestbed.topology.testbed import Trunk
 from ctestbed.transport.closed_forms import (
     DEFAULT_MTU,
     LongHaulLink,
@@ -120,8 +121,11 @@ def run_headroom(request: HeadroomRequest) -> Result:
     if request.testbed is None:
         data, findings, metrics = _judge(None, [_one_link(request)])
         return _result(data, findings, metrics, ())
-    given = [request.rate, request.length, request.delay, request.configured]
-    if any(value is not None for value in given):
+    given = [
+        *(request.rate, request.length, request.delay, request.configured),
+        *(request.refractive_index, request.mtu),
+    ]
+    if request.classes != 1 or any(value is not None for value in given):
         raise InputError(
             "CTB-S030",
             "a testbed and figures of one link are given, and either answers alone",
@@ -171,9 +175,14 @@ def _one_link(request: HeadroomRequest) -> _Ports:
     else:
         delay = parse_time(str(request.delay))
         length = _ABSENT  # type: ignore[assignment]
+    rate = parse_rate(request.rate)
+    if rate == 0:
+        raise InputError(
+            "CTB-S030", "a link of rate 0 carries nothing", hint="for example: --rate 400Gbps"
+        )
     return _Ports(
         "the link",
-        parse_rate(request.rate),
+        rate,
         delay,
         length,
         DEFAULT_MTU if request.mtu is None else parse_size(request.mtu),
@@ -204,12 +213,22 @@ def _ports_of(loaded: LoadedTestbed, topology: Topology, position: int) -> _Port
         int(links.rate[first]),
         int(links.delay[first]),
         int(links.length[first]),
-        DEFAULT_MTU,
+        _mtu_of(loaded, spec),
         spec.lossless.classes if spec.lossless else 1,
         configured,
         tuple(names),
         loaded.document.where(path),
     )
+
+
+def _mtu_of(loaded: LoadedTestbed, trunk: Trunk) -> int:
+    """Return the largest frame of the two sites' fabrics; -1 if one of them is unknown."""
+    testbed = loaded.testbed
+    own = {site.name: site.fabric for site in testbed.sites or []}
+    fabrics = [testbed.fabric or (testbed.fabrics or {})[str(own[name])] for name in trunk.between]
+    sizes = [DEFAULT_MTU if fabric.mtu is None else fabric.mtu for fabric in fabrics]
+    known = [size for size in sizes if not isinstance(size, Unknown)]
+    return max(known) if len(known) == len(sizes) else _ABSENT
 
 
 def _judge(
@@ -271,14 +290,15 @@ def _shown(value: int) -> Quantity:
 
 
 def _variants(group: _Ports) -> list[VariantData]:
-    """Return the variants; those that count metres need a length, which a delay does not give."""
-    link = LongHaulLink(group.rate, group.delay, max(group.length, 0), group.mtu)
+    """Return the variants; some need metres, which a delay does not give, and a frame's size."""
+    link = LongHaulLink(group.rate, group.delay, max(group.length, 0), max(group.mtu, 0))
     by_delay = 3
+    lacking = group.length < 0 or group.mtu < 0
     return [
         {
             "name": variant.name,
             "size": UNKNOWN
-            if variant.size is None or (group.length < 0 and position >= by_delay)
+            if variant.size is None or (lacking and position >= by_delay)
             else variant.size,
             "source": variant.source,
         }
