@@ -9,7 +9,7 @@ import operator
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any, Final, Literal
 
@@ -20,7 +20,9 @@ from ctestbed.core.names import nearest
 from ctestbed.core.result import UNKNOWN, Finding, Metric
 from ctestbed.core.units import parse_rate, parse_size, parse_time
 
-_LINE: Final = re.compile(r"\s*([a-z][\w.\-]*)\s*(==|!=|<=|>=|<|>)\s*(\S.*?)\s*")
+_LINE: Final = re.compile(r"\s*([a-z0-9][\w.\-]*)\s*(==|!=|<=|>=|<|>)\s*([^\s=<>].*?)\s*")
+_NUMBER: Final = re.compile(r"[+-]?[0-9]{1,40}(?:\.[0-9]{1,40})?(?:[eE][+-]?[0-9]{1,2})?")
+_DOTTED: Final = re.compile(r"[a-z][\w\-]*(?:\.[\w\-]+)+")
 _COMPARE: Final[Mapping[str, Callable[[Any, Any], bool]]] = {
     "==": operator.eq,
     "!=": operator.ne,
@@ -76,9 +78,16 @@ def check_expectation(
     name, symbol, operand = parse_expectation(text, where)
     left = _look_up(name, known, where)
     right = known.get(operand)
-    limit = right.value if right is not None else _read_operand(operand, left, where)
+    limit = right.value if right is not None else _read_operand(operand, left, known, where)
     if right is not None and right.timed:
         raise _refuse_timed(operand, where)
+    if right is not None and left.unit != right.unit and {left.unit, right.unit} & set(_PARSE):
+        raise InputError(
+            "CTB-B001",
+            f"`{text}` compares {left.unit or 'a number'} with {right.unit or 'a number'}",
+            where=where,
+            hint="compare quantities of one kind",
+        )
     outcome = Expectation(text=text, status="pass", actual=left.value, limit=limit, unit=left.unit)
     if UNKNOWN in {left.value, limit}:
         outcome["status"] = "unknown"
@@ -154,17 +163,19 @@ def _refuse_timed(name: str, where: Where) -> InputError:
     )
 
 
-def _read_operand(operand: str, left: Known, where: Where) -> int | float | str:
-    if left.unit in _PARSE:
-        return _PARSE[left.unit](operand, where)
+def _read_operand(
+    operand: str, left: Known, known: Mapping[str, Known], where: Where
+) -> int | float | str:
+    """Read a quantity in the unit of `left`, a number, or a word."""
     if isinstance(left.value, str) and left.value != UNKNOWN:
         return operand.strip("\"'")
-    try:
-        number = Decimal(operand)
-    except InvalidOperation:
+    if _DOTTED.fullmatch(operand):
+        _look_up(operand, known, where)  # a misspelt name: this refuses it with the nearest
+    if left.unit in _PARSE:
+        return _PARSE[left.unit](operand, where)
+    if _NUMBER.fullmatch(operand) is None:
         return operand
-    if not number.is_finite():
-        raise InputError("CTB-B001", f"{operand!r} is not a finite number", where=where)
+    number = Decimal(operand)
     return int(number) if number == number.to_integral_value() else float(number)
 
 

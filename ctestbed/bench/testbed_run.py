@@ -175,8 +175,17 @@ def _drive(run: _Run) -> None:
     from ctestbed.workload.transfer import SOURCE, drive, transfer_findings, transfer_metrics
 
     worst: list[int | str] = []
+    names: set[str] = set()
     for index, transfer in enumerate(run.loaded.testbed.transfers):
         where = run.loaded.document.where(("transfers", index))
+        if transfer.name in names:
+            raise InputError(
+                "CTB-B009",
+                f"two transfers are called {transfer.name!r}",
+                where=where,
+                hint="metrics go by the transfer's name; rename one of them",
+            )
+        names.add(transfer.name)
         driven = drive(
             run.topology,
             transfer.pattern,
@@ -257,6 +266,13 @@ def _attest(run: _Run) -> None:
         image_size=section.image_size,
     )
     vm = outcome.vm
+    if section.policy not in {None, vm.policy}:
+        raise InputError(
+            "CTB-B008",
+            f"a confidential VM of policy {section.policy} cannot be run yet",
+            where=run.loaded.document.where(("confidential", "policy")),
+            hint=f"`policy: {vm.policy}` can, and is what a VM has without the key",
+        )
     run.data["confidential"] = ConfidentialData(
         platform=section.platform,
         memory=section.memory,
