@@ -19,6 +19,7 @@ from ctestbed.core.errors import CtestbedError, ExitCode
 from ctestbed.core.result import Finding, Result
 
 _FORMATS: Final = ("table", "json", "jsonl", "csv", "md", "junit", "sarif", "html")
+_COLORS: Final = ("auto", "always", "never")
 _NOT_IN_REQUEST: Final = frozenset({"state_dir", "seed", "workers"})
 
 
@@ -157,8 +158,8 @@ def _resolve_output(given: dict[str, Any]) -> Output:
             quiet=given["quiet"],
             verbose=given["verbose"],
         )
-        for item in output.export:
-            _split_export(item)
+        _check_color(output.color)
+        _refuse_taken(output)
     except CtestbedError as error:
         _say_error(error)
         raise typer.Exit(int(error.exit_code)) from None
@@ -169,6 +170,21 @@ def _check_format(name: str) -> str:
     if name not in _FORMATS:
         raise typer.BadParameter(f"{name!r} is not one of {', '.join(_FORMATS)}")
     return name
+
+
+def _check_color(choice: str) -> None:
+    if choice not in _COLORS:
+        raise typer.BadParameter(f"{choice!r} is not one of {', '.join(_COLORS)}")
+
+
+def _refuse_taken(output: Output) -> None:
+    """Refuse files that exist before the work is done, not after."""
+    from ctestbed.core.files import refuse_existing
+
+    exports = [_split_export(item)[1] for item in output.export]
+    for name in [*exports, output.output]:
+        if name not in {None, "-"} and Path(str(name)).is_file():
+            refuse_existing(Path(str(name)), force=output.force)
 
 
 def _split_export(item: str) -> tuple[str, str]:
@@ -200,6 +216,8 @@ def _execute(
         raise typer.Exit(int(ExitCode.PIPE_CLOSED)) from None
     except (typer.Exit, typer.BadParameter, typer.Abort, KeyboardInterrupt):
         raise
+    except OSError as error:  # files explain themselves, so this is stdout
+        _fail_on_stdout(error, output)
     except MemoryError:
         message = "not enough memory for this request; ask for fewer or smaller things"
         typer.echo(f"error[CTB-U010]: {message}", err=True)
@@ -208,6 +226,20 @@ def _execute(
         _report_bug(error, output)
         raise typer.Exit(int(ExitCode.BUG)) from None
     raise typer.Exit(int(reply.result.exit_code))
+
+
+def _fail_on_stdout(error: OSError, output: Output) -> None:
+    """Say that standard output is full; anything else is a bug."""
+    import errno
+
+    if error.errno not in {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}:
+        _report_bug(error, output)
+        raise typer.Exit(int(ExitCode.BUG)) from None
+    from ctestbed.core.files import unwritable
+
+    _silence_stdout()
+    _say_error(unwritable(Path("standard output"), error))
+    raise typer.Exit(int(ExitCode.ENVIRONMENT)) from None
 
 
 def _silence_stdout() -> None:

@@ -67,7 +67,7 @@ def write_output(path: Path, content: bytes, *, force: bool = False, mode: int =
     if path.exists() and not path.is_file():
         _write_special(path, content)
         return
-    _refuse_existing(path, force=force)
+    refuse_existing(path, force=force)
     write_atomic(path, content, mode=mode)
 
 
@@ -80,7 +80,7 @@ def write_together(files: Mapping[Path, bytes], *, force: bool = False) -> None:
     """
     for path in files:
         if path.is_file():
-            _refuse_existing(path, force=force)
+            refuse_existing(path, force=force)
     new: list[Path] = []
     try:
         for path, content in files.items():
@@ -94,7 +94,12 @@ def write_together(files: Mapping[Path, bytes], *, force: bool = False) -> None:
         raise
 
 
-def _refuse_existing(path: Path, *, force: bool) -> None:
+def refuse_existing(path: Path, *, force: bool) -> None:
+    """Refuse to replace a file unless `force`.
+
+    Raises:
+        InputError: the file exists and `force` is not set.
+    """
     if path.exists() and not force:
         raise InputError(
             "CTB-C014",

@@ -169,13 +169,13 @@ def _one_link(request: HeadroomRequest) -> _Ports:
             hint="glass fibre: 1.468",
         )
     if request.length is not None:
-        length = parse_length(request.length)
+        length = parse_length(request.length, Where(pointer="--length"))
         index = request.refractive_index
         delay = fibre_delay(length, None if index is None else Decimal(str(index)))
     else:
-        delay = parse_time(str(request.delay))
+        delay = parse_time(str(request.delay), Where(pointer="--delay"))
         length = _ABSENT  # type: ignore[assignment]
-    rate = parse_rate(request.rate)
+    rate = parse_rate(request.rate, Where(pointer="--rate"))
     if rate == 0:
         raise InputError(
             "CTB-S030", "a link of rate 0 carries nothing", hint="for example: --rate 400Gbps"
@@ -185,9 +185,11 @@ def _one_link(request: HeadroomRequest) -> _Ports:
         rate,
         delay,
         length,
-        DEFAULT_MTU if request.mtu is None else parse_size(request.mtu),
+        DEFAULT_MTU if request.mtu is None else parse_size(request.mtu, Where(pointer="--mtu")),
         request.classes,
-        _ABSENT if request.configured is None else parse_size(request.configured),
+        _ABSENT
+        if request.configured is None
+        else parse_size(request.configured, Where(pointer="--configured")),
         (),
         None,
     )

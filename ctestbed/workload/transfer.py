@@ -132,9 +132,15 @@ def run_transfer(request: TransferRequest) -> Result:
     """
     loaded, topology = load_topology(request.testbed)
     seed = loaded.testbed.seed if request.seed is None else request.seed
-    size = parse_size(request.size)
+    size = parse_size(request.size, Where(pointer="--size"))
     transfer = drive(
-        topology, request.pattern, size, request.spread, seed=seed, engine=request.engine
+        topology,
+        request.pattern,
+        size,
+        request.spread,
+        seed=seed,
+        engine=request.engine,
+        where=Where(pointer="--pattern" if size else "--size"),
     )
     data = transfer_data(topology, transfer, request)
     return Result(

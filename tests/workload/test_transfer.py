@@ -263,6 +263,8 @@ def test_sizes_that_cannot_be_sent(size: str, code: str | None) -> None:
         run("lab-128", "shift:64", size)
     assert code is None or caught.value.code == code
     assert caught.value.exit_code == ExitCode.INPUT
+    if caught.value.code != "CTB-S002":
+        assert str(caught.value.where) == "--size"
 
 
 def test_a_huge_size_that_the_clock_still_holds() -> None:
