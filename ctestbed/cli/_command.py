@@ -11,15 +11,14 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Any, Final, NoReturn
 
 import typer
 
+from ctestbed.cli._output import Output, output_parameters, resolve_output, split_export
 from ctestbed.core.errors import CtestbedError, ExitCode
 from ctestbed.core.result import Finding, Result
 
-_FORMATS: Final = ("table", "json", "jsonl", "csv", "md", "junit", "sarif", "html")
-_COLORS: Final = ("auto", "always", "never")
 _NOT_IN_REQUEST: Final = frozenset({"state_dir", "seed", "workers"})
 
 
@@ -34,20 +33,6 @@ class Reply:
     result: Result
     artefact: bytes | None = None
     companions: Mapping[str, bytes] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class Output:
-    """The shared options, resolved."""
-
-    format: str
-    export: tuple[str, ...]
-    output: str | None
-    force: bool
-    canonical: bool
-    color: str
-    quiet: int
-    verbose: int
 
 
 def noun_app(name: str, *, help: str) -> typer.Typer:  # noqa: A002 - Typer's own word
@@ -79,14 +64,17 @@ def command(
     def decorate(function: Callable[..., Reply]) -> Callable[..., Reply]:
         signature = inspect.signature(function, eval_str=True)
         own = list(signature.parameters.values())
-        shared = _output_parameters(artefact=artefact)
+        shared = output_parameters(artefact=artefact)
 
         def run(**arguments: Any) -> None:
-            output = _resolve_output(
-                {p.name.removeprefix("out_"): arguments.pop(p.name) for p in shared}
-            )
+            given = {p.name.removeprefix("out_"): arguments.pop(p.name) for p in shared}
             prefix = app.info.name or ""
             words = [prefix] if prefix == name else [prefix, name]
+            try:
+                output = resolve_output(given)
+            except CtestbedError as error:
+                as_json = given.get("format") == "json"
+                _fail(error, words, as_json=as_json, canonical=given["canonical"])
             _execute(function, arguments, words, output, artefact=artefact)
 
         run.__signature__ = signature.replace(  # type: ignore[attr-defined]
@@ -98,100 +86,6 @@ def command(
         return function
 
     return decorate
-
-
-_EXPORT = Annotated[
-    list[str] | None,
-    typer.Option("--export", metavar="FMT=FILE", help="Also write the report as FMT."),
-]
-_FILE = Annotated[
-    str | None, typer.Option("-o", "--output", metavar="FILE", help="Write here, not to stdout.")
-]
-_FORCE = Annotated[bool, typer.Option("--force", help="Replace existing files.")]
-_CANONICAL = Annotated[
-    bool, typer.Option("--canonical", help="JSON without times: same inputs, same bytes.")
-]
-_COLOR = Annotated[
-    str | None, typer.Option("--color", metavar="WHEN", help="auto, always or never.")
-]
-_QUIET = Annotated[int, typer.Option("-q", "--quiet", count=True, help="Say less on stderr.")]
-_VERBOSE = Annotated[int, typer.Option("-v", "--verbose", count=True, help="Say more on stderr.")]
-_FORMAT = Annotated[
-    str | None, typer.Option("--format", metavar="FMT", help=f"{', '.join(_FORMATS)}.")
-]
-
-
-def _output_parameters(*, artefact: bool) -> list[inspect.Parameter]:
-    """Return the shared options; a command that makes a thing prints the thing, not a report."""
-    options: dict[str, tuple[Any, Any]] = {} if artefact else {"out_format": (_FORMAT, None)}
-    options |= {
-        "out_export": (_EXPORT, None),
-        "out_output": (_FILE, None),
-        "out_force": (_FORCE, False),
-        "out_canonical": (_CANONICAL, False),
-        "out_color": (_COLOR, None),
-        "out_quiet": (_QUIET, 0),
-        "out_verbose": (_VERBOSE, 0),
-    }
-    keyword = inspect.Parameter.KEYWORD_ONLY
-    return [
-        inspect.Parameter(name, keyword, default=default, annotation=annotation)
-        for name, (annotation, default) in options.items()
-    ]
-
-
-def _resolve_output(given: dict[str, Any]) -> Output:
-    from ctestbed.cli._settings import load_settings
-
-    try:
-        settings, _ = load_settings()
-        chosen = given.get("format") or settings.format or "table"
-        if given["canonical"] and not given.get("format"):
-            chosen = "json"
-        output = Output(
-            format=_check_format(chosen),
-            export=tuple(given["export"] or ()),
-            output=given["output"],
-            force=given["force"],
-            canonical=given["canonical"],
-            color=given["color"] or settings.color or "auto",
-            quiet=given["quiet"],
-            verbose=given["verbose"],
-        )
-        _check_color(output.color)
-        _refuse_taken(output)
-    except CtestbedError as error:
-        _say_error(error)
-        raise typer.Exit(int(error.exit_code)) from None
-    return output
-
-
-def _check_format(name: str) -> str:
-    if name not in _FORMATS:
-        raise typer.BadParameter(f"{name!r} is not one of {', '.join(_FORMATS)}")
-    return name
-
-
-def _check_color(choice: str) -> None:
-    if choice not in _COLORS:
-        raise typer.BadParameter(f"{choice!r} is not one of {', '.join(_COLORS)}")
-
-
-def _refuse_taken(output: Output) -> None:
-    """Refuse files that exist before the work is done, not after."""
-    from ctestbed.core.files import refuse_existing
-
-    exports = [_split_export(item)[1] for item in output.export]
-    for name in [*exports, output.output]:
-        if name not in {None, "-"} and Path(str(name)).is_file():
-            refuse_existing(Path(str(name)), force=output.force)
-
-
-def _split_export(item: str) -> tuple[str, str]:
-    name, equals, path = item.partition("=")
-    if not equals or not path:
-        raise typer.BadParameter(f"{item!r} is not FMT=FILE, such as json=report.json")
-    return _check_format(name), path
 
 
 def _execute(
@@ -210,7 +104,8 @@ def _execute(
         _deliver(reply, arguments, words, output, started, elapsed, artefact=artefact)
         sys.stdout.flush()
     except CtestbedError as error:
-        _fail(error, words, output, artefact=artefact)
+        as_json = output.format == "json" and not artefact
+        _fail(error, words, as_json=as_json, canonical=output.canonical)
     except BrokenPipeError:
         _silence_stdout()
         raise typer.Exit(int(ExitCode.PIPE_CLOSED)) from None
@@ -285,7 +180,7 @@ def _deliver(
     else:
         _deliver_report(envelope, output)
     for item in output.export:
-        name, path = _split_export(item)
+        name, path = split_export(item)
         _write(path, _render(envelope, name, output), output)
 
 
@@ -368,19 +263,19 @@ def _print_artefact(reply: Reply) -> None:
         typer.echo(f"note: the files {names} are written only with -o FILE", err=True)
 
 
-def _fail(error: CtestbedError, words: list[str], output: Output, *, artefact: bool) -> None:
+def _fail(error: CtestbedError, words: list[str], *, as_json: bool, canonical: bool) -> NoReturn:
     """Say what is wrong on stderr, and in the asked-for format too where a script reads it."""
     findings = getattr(error, "findings", None) or (Finding.of_error(error),)
     for finding in findings:
         _say_finding(finding)
-    if output.format == "json" and not artefact:
+    if as_json:
         from ctestbed.bench.report.render import escape_json
         from ctestbed.core.envelope import dump_envelope, error_envelope
 
         envelope = error_envelope(
             findings, int(error.exit_code), error.exit_code.status, command=words
         )
-        sys.stdout.write(escape_json(dump_envelope(envelope, canonical=output.canonical)))
+        sys.stdout.write(escape_json(dump_envelope(envelope, canonical=canonical)))
     raise typer.Exit(int(error.exit_code))
 
 

@@ -136,3 +136,10 @@ def test_color(environment: dict[str, str], option: tuple[str, ...], colored: bo
     assert outcome.code == 0
     assert ("\x1b[" in outcome.stdout) == colored
     assert outcome.stdout.count("PASS") > 3
+
+
+def test_wrong_settings_are_json_where_json_was_asked_for(places: tuple[Path, Path, Path]) -> None:
+    places[1].write_text('colour = "never"\n')
+    outcome = ctestbed(*LIST, "--format", "json")
+    assert outcome.code == 3
+    assert outcome.json["findings"][0]["code"] == "CTB-U003"
