@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from ctestbed.bench import testbed_run
@@ -12,6 +13,7 @@ from ctestbed.core.data import data_directory
 from ctestbed.core.errors import ExitCode, InputError
 from ctestbed.core.result import UNKNOWN, Result
 from ctestbed.topology.load import builtin_testbeds
+from ctestbed.transport.problem import UNFINISHED, FlowOutcome, FlowProblem
 from tests.cli.shell import process
 
 CAMPUS = "two-campus-150km"
@@ -205,6 +207,19 @@ def test_an_interrupt_keeps_what_is_finished(
     assert not result.complete
     parts = ("counts", "headroom", "routes", "transfers", "verdict")
     assert [part for part in parts if result.data[part]] == done
+
+
+def test_flows_that_never_finish_break_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An invariant weighs more than a failed expectation: exit 22, not 10."""
+
+    def stuck(problem: FlowProblem, _engine: str) -> FlowOutcome:
+        return FlowOutcome(np.full(problem.flows, UNFINISHED))
+
+    monkeypatch.setattr("ctestbed.workload.transfer.solve_flows", stuck)
+    result = run("lab-128")
+    assert result.exit_code == ExitCode.INVARIANT_BROKEN
+    assert values(result)["fct.max"] == UNKNOWN
+    assert {f.code for f in result.findings if f.severity == "error"} >= {"CTB-S015"}
 
 
 def test_progress_names_each_step(tmp_path: Path) -> None:
