@@ -3,6 +3,7 @@
 `python -m tools.reference docs/reference` writes; with `--check` it reports pages that are stale.
 """
 
+import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import Any
 import typer
 from typer.testing import CliRunner
 
-from ctestbed.bench.schemas import list_schemas
+from ctestbed.bench.schemas import build_schema, list_schemas
 from ctestbed.cli._nouns import NOUNS
 from ctestbed.cli.app import app
 from ctestbed.core.catalogue import load_catalogue
@@ -76,7 +77,62 @@ def cli_page() -> str:
     return "\n".join(parts)
 
 
+def testbed_page() -> str:
+    """Return the page of every key of a testbed file."""
+    schema = build_schema("testbed")
+    parts = [f"{_MADE}# Testbed file\n\n{_prose(schema)}\n", _keys_table(schema)]
+    for name, part in schema.get("$defs", {}).items():
+        if "properties" in part:
+            parts.append(f"## {name}\n\n{_prose(part)}\n\n{_keys_table(part)}")
+    return "\n".join(parts)
+
+
+def _prose(part: dict[str, Any]) -> str:
+    return str(part.get("description", "")).replace("\n", " ")
+
+
+def _keys_table(part: dict[str, Any]) -> str:
+    required = part.get("required", [])
+    rows = ["| key | holds | if left out |", "| --- | --- | --- |"]
+    for key, value in part["properties"].items():
+        default = "(required)" if key in required else _default(value)
+        rows.append(f"| `{key}` | {_kind(value)} | {default} |")
+    return "\n".join(rows) + "\n"
+
+
+def _default(value: dict[str, Any]) -> str:
+    default = value.get("default")
+    return "-" if default is None or isinstance(default, dict) else f"`{json.dumps(default)}`"
+
+
+def _kind(value: dict[str, Any]) -> str:
+    """Say in a few words what a key may hold."""
+    if "$ref" in value:
+        name = value["$ref"].rsplit("/", 1)[1]
+        return f"[{name}](#{name.lower()})"
+    if "anyOf" in value:
+        kinds = [_kind(option) for option in value["anyOf"] if option.get("type") != "null"]
+        return " or ".join(dict.fromkeys(kinds))
+    if "const" in value or "enum" in value:
+        options = value.get("enum", [value.get("const")])
+        return ", ".join(f"`{option}`" for option in options)
+    if value.get("type") == "array":
+        return f"list of {_kind(value['items'])}"
+    if value.get("type") == "object" and isinstance(value.get("additionalProperties"), dict):
+        return f"by name: {_kind(value['additionalProperties'])}"
+    kind = {"string": "text", "integer": "whole number"}.get(value.get("type", ""), "number")
+    examples = [f"`{example}`" for example in value.get("examples", [])]
+    bounds = [
+        f"{word} {value[key]}"
+        for key, word in (("minimum", "from"), ("maximum", "to"))
+        if key in value
+    ]
+    shown = " ".join([kind, *bounds])
+    return f"{shown}, such as {' or '.join(examples)}" if examples else shown
+
+
 PAGES = {
+    "testbed-file.md": testbed_page,
     "exit-codes.md": exit_codes_page,
     "findings.md": codes_page,
     "schemas.md": schemas_page,
