@@ -16,7 +16,7 @@ from typing import Any, Final, NoReturn
 import typer
 
 from ctestbed.cli._output import Output, output_parameters, resolve_output, split_export
-from ctestbed.core.errors import CtestbedError, ExitCode
+from ctestbed.core.errors import CtestbedError, EnvironmentLacksError, ExitCode
 from ctestbed.core.result import Finding, Result
 
 _NOT_IN_REQUEST: Final = frozenset({"state_dir", "seed", "workers"})
@@ -113,13 +113,9 @@ def _execute(
         raise
     except OSError as error:  # files explain themselves, so this is stdout
         _fail_on_stdout(error, output)
-    except MemoryError:
-        message = "not enough memory for this request; ask for fewer or smaller things"
-        typer.echo(f"error[CTB-U010]: {message}", err=True)
-        raise typer.Exit(int(ExitCode.ENVIRONMENT)) from None
     except Exception as error:  # noqa: BLE001 - the last line of defence: no traceback for users
-        _report_bug(error, output)
-        raise typer.Exit(int(ExitCode.BUG)) from None
+        as_json = output.format == "json" and not artefact
+        _fail(_explain(error, output), words, as_json=as_json, canonical=output.canonical)
     raise typer.Exit(int(reply.result.exit_code))
 
 
@@ -128,7 +124,7 @@ def _fail_on_stdout(error: OSError, output: Output) -> None:
     import errno
 
     if error.errno not in {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}:
-        _report_bug(error, output)
+        _say_error(_explain(error, output))
         raise typer.Exit(int(ExitCode.BUG)) from None
     from ctestbed.core.files import unwritable
 
@@ -290,8 +286,29 @@ def _say_finding(finding: Finding) -> None:
     typer.echo(render_finding(make_visible(finding.to_dict())), err=True)
 
 
-def _report_bug(error: Exception, output: Output) -> None:
-    """Keep the traceback for whoever mends it, out of the user's way."""
+def _explain(error: Exception, output: Output) -> CtestbedError:
+    """Turn what nothing else caught into a refusal: out of memory, a missing library, or a bug."""
+    if isinstance(error, MemoryError):
+        return EnvironmentLacksError(
+            "CTB-U010",
+            "there is not enough memory for this request",
+            hint="ask for fewer or smaller things",
+        )
+    if isinstance(error, ModuleNotFoundError) and not str(error.name).startswith("ctestbed"):
+        return EnvironmentLacksError(
+            "CTB-U011",
+            f"the library {error.name!r} is not installed",
+            hint="`ctestbed doctor` says what is missing; `make setup` installs it",
+        )
+    return CtestbedError(
+        "CTB-U012",
+        f"internal error: {type(error).__name__}: {error}",
+        hint=_keep_traceback(error, output),
+    )
+
+
+def _keep_traceback(error: Exception, output: Output) -> str:
+    """Keep the traceback for whoever mends it, out of the user's way; return where it is."""
     import tempfile
     import traceback
 
@@ -303,7 +320,6 @@ def _report_bug(error: Exception, output: Output) -> None:
             "w", prefix="ctestbed-crash-", suffix=".txt", delete=False
         ) as crash:
             crash.write(text)
-        place = f"; details in {crash.name}"
     except OSError:
-        place = "; run again with -vv for details"
-    typer.echo(f"internal error: {type(error).__name__}: {error}{place}", err=True)
+        return "run it again with -vv for the details"
+    return f"this is a bug; the details are in {crash.name}"

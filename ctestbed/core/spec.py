@@ -117,6 +117,8 @@ def validate_model(model: type[ModelT], document: YAMLDocument) -> ModelT:
             _finding(item, document, model)
             for item in error.errors(include_url=False)[:MAX_FINDINGS]
         ]
+        # A misspelt key is both unknown and missing; the finding that suggests the name leads.
+        found.sort(key=lambda finding: finding.code != "CTB-C041")
         raise SpecError(tuple(dict.fromkeys(found))) from None
 
 

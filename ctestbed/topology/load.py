@@ -15,6 +15,8 @@ from ctestbed.topology.testbed import Testbed
 
 SUFFIXES: Final = (".yaml", ".yml", ".json")
 MAX_SHOWN: Final = 80
+STDIN: Final = "<stdin>"
+"""What findings call standard input."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +77,7 @@ def load_testbed(name: str) -> LoadedTestbed:
     content = read_input("-" if path is None else str(path), what="testbed file")
     builtin = path is not None and path == builtin_testbeds().get(name)
     # A built-in file is named by where it lies in the repository, not by this machine's path.
-    shown = f"topologies/{name}.yaml" if builtin else name
+    shown = f"topologies/{name}.yaml" if builtin else STDIN if path is None else name
     return parse_testbed(content, shown)
 
 

@@ -19,6 +19,8 @@ def dump_testbed(document: Mapping[str, Any], form: FileForm) -> bytes:
     writer.sort_base_mapping_type_on_output = False  # type: ignore[assignment]
     writer.allow_unicode = True
     writer.width = 100
+    # The same object in two places is written twice: our own reader refuses aliases.
+    writer.representer.ignore_aliases = lambda *_: True
     stream = StringIO()
     writer.dump(dict(document), stream)
     return stream.getvalue().encode()

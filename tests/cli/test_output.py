@@ -213,7 +213,9 @@ def test_a_bug_is_one_line_and_a_file(monkeypatch: pytest.MonkeyPatch, tmp_path:
     outcome = ctestbed(*VALIDATE)
     assert (outcome.code, outcome.stdout) == (1, "")
     match = re.fullmatch(
-        r"internal error: ZeroDivisionError: a bug; details in (\S+)\n", outcome.stderr
+        r"error\[CTB-U012\]: internal error: ZeroDivisionError: a bug\n"
+        r"  hint: this is a bug; the details are in (\S+)\n",
+        outcome.stderr,
     )
     assert match
     assert "Traceback" in Path(match.group(1)).read_text()
@@ -228,7 +230,8 @@ def test_a_bug_with_nowhere_to_write_it(monkeypatch: pytest.MonkeyPatch, tmp_pat
     outcome = ctestbed(*VALIDATE)
     assert outcome.code == 1
     assert outcome.stderr == (
-        "internal error: ZeroDivisionError: a bug; run again with -vv for details\n"
+        "error[CTB-U012]: internal error: ZeroDivisionError: a bug\n"
+        "  hint: run it again with -vv for the details\n"
     )
 
 
@@ -239,7 +242,18 @@ def test_too_little_memory_is_the_environment_s_fault(monkeypatch: pytest.Monkey
     monkeypatch.setattr("ctestbed.topology.commands.run_validate", hungry)
     outcome = ctestbed(*VALIDATE)
     assert outcome.code == 4
-    assert outcome.stderr.startswith("error[CTB-U010]: not enough memory")
+    assert ctestbed(*VALIDATE, "--format", "json").json["findings"][0]["code"] == "CTB-U010"
+    assert outcome.stderr.startswith("error[CTB-U010]: there is not enough memory")
+
+
+def test_a_missing_library_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    def lacking(_request: Any) -> Result:
+        raise ModuleNotFoundError(name="networkx")
+
+    monkeypatch.setattr("ctestbed.topology.commands.run_validate", lacking)
+    outcome = ctestbed(*VALIDATE)
+    assert outcome.code == 4
+    assert outcome.stderr.startswith("error[CTB-U011]: the library 'networkx' is not installed")
 
 
 def test_the_request_holds_only_what_changes_the_result(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from urllib.parse import quote
 from ctestbed.core.catalogue import load_catalogue
 from ctestbed.core.envelope import Envelope
 
-_STDIN: Final = "-"
+_STDIN: Final = ("-", "<stdin>")
 
 
 def render_sarif(envelope: Envelope) -> str:
@@ -87,7 +87,7 @@ def _location(where: dict[str, Any]) -> dict[str, Any]:
 
 def _artifact(name: str) -> dict[str, Any]:
     """Return a file as a URI: relative where the user named it so, a label for standard input."""
-    if name == _STDIN:
+    if name in _STDIN:
         return {"uri": "stdin", "description": {"text": "standard input"}}
     path = PurePath(name)
     uri = quote(path.as_posix(), errors="surrogatepass")
