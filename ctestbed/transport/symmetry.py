@@ -46,7 +46,8 @@ def merge_alike(problem: FlowProblem) -> Quotient:
     capacity = problem.capacity[used]
     flow_class, link_class = _refine(problem, capacity, flow, link)
     merged = _crossings(flow, link, flow_class, link_class)
-    if merged is None:
+    given = ((flow_class, problem.sizes), (flow_class, problem.starts), (link_class, capacity))
+    if merged is None or not all(_is_uniform(classes, values) for classes, values in given):
         flow_class, link_class = np.arange(problem.flows), np.arange(len(used))
         merged = flow, link, np.ones(len(flow), np.int64)
     of_flow, of_link, counts = merged
@@ -94,6 +95,11 @@ def _rank(colour: Column, signature: Column) -> Column:
 
 def _examples(classes: Column) -> Column:
     return np.unique(classes, return_index=True)[1]
+
+
+def _is_uniform(classes: Column, values: Column) -> bool:
+    """Tell whether all members of each class have one value."""
+    return bool((values == values[_examples(classes)][classes]).all())
 
 
 def _crossings(

@@ -215,6 +215,16 @@ def test_a_colour_collision_costs_speed_only(monkeypatch: pytest.MonkeyPatch) ->
     lot = problem([G100] * 3, [[0, 1, 2], [0], [1], [2]], [1000] * 4)
     assert merge_alike(lot).flows == 4
     assert solve_flows(lot).finish.tolist() == solve_flows(lot, "reference").finish.tolist()
+    # Here the classes count alike, and differ only in what is given.
+    for unlike in (
+        problem([G100] * 2, [[0], [1]], [1000, 2000]),
+        problem([G100] * 2, [[0], [1]], [1000] * 2, [0, 5]),
+        problem([G100, 2 * G100], [[0], [1]], [1000] * 2),
+    ):
+        assert merge_alike(unlike).flows == 2
+        assert (
+            solve_flows(unlike).finish.tolist() == solve_flows(unlike, "reference").finish.tolist()
+        )
 
 
 @pytest.mark.parametrize(
