@@ -5,6 +5,7 @@
 
 import json
 import sys
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,11 @@ from ctestbed.cli._nouns import NOUNS
 from ctestbed.cli.app import app
 from ctestbed.core.catalogue import load_catalogue
 from ctestbed.core.errors import ExitCode
+from ctestbed.core.units import format_size
+
+_MEANINGS: dict[str, str] = tomllib.loads(
+    (Path(__file__).parent / "testbed_keys.toml").read_text(encoding="utf-8")
+)
 
 _MADE = "<!-- Made by `make golden` from the code; do not edit. -->\n\n"
 
@@ -79,30 +85,51 @@ def cli_page() -> str:
 
 def testbed_page() -> str:
     """Return the page of every key of a testbed file."""
-    schema = build_schema("testbed")
-    parts = [f"{_MADE}# Testbed file\n\n{_prose(schema)}\n", _keys_table(schema)]
-    for name, part in schema.get("$defs", {}).items():
-        if "properties" in part:
-            parts.append(f"## {name}\n\n{_prose(part)}\n\n{_keys_table(part)}")
+    intro = (
+        "A YAML 1.2 mapping. Quantities carry units (`400Gbps`, `75MB`, `750us`, `150km`); those "
+        "that allow it may be `unknown`, and then whatever depends on them is UNKNOWN. "
+        "`ctestbed schema show testbed` prints the JSON Schema, and "
+        "[how to write one](../how-to/write-a-testbed.md) shows two."
+    )
+    parts = [f"{_MADE}# Testbed file\n\n{intro}\n"]
+    for name, part in schema_models().items():
+        title = f"## {name}\n\n{_prose(part)}\n\n" if name else ""
+        parts.append(title + _keys_table(name, part))
     return "\n".join(parts)
 
 
+def schema_models() -> dict[str, dict[str, Any]]:
+    """Return the schema of each mapping in a testbed file, the file's own first, as ``."""
+    schema = build_schema("testbed")
+    models = {name: part for name, part in schema.get("$defs", {}).items() if "properties" in part}
+    return {"": schema, **models}
+
+
+def explain_key(model: str, key: str) -> str:
+    """Return what a key means, or nothing if nobody has written it down."""
+    return _MEANINGS.get(f"{model}.{key}", _MEANINGS.get(key, ""))
+
+
 def _prose(part: dict[str, Any]) -> str:
-    return str(part.get("description", "")).replace("\n", " ")
+    return " ".join(str(part.get("description", "")).split())
 
 
-def _keys_table(part: dict[str, Any]) -> str:
+def _keys_table(model: str, part: dict[str, Any]) -> str:
     required = part.get("required", [])
-    rows = ["| key | holds | if left out |", "| --- | --- | --- |"]
+    rows = ["| key | means | holds | if left out |", "| --- | --- | --- | --- |"]
     for key, value in part["properties"].items():
         default = "(required)" if key in required else _default(value)
-        rows.append(f"| `{key}` | {_kind(value)} | {default} |")
+        rows.append(f"| `{key}` | {explain_key(model, key)} | {_kind(value)} | {default} |")
     return "\n".join(rows) + "\n"
 
 
 def _default(value: dict[str, Any]) -> str:
     default = value.get("default")
-    return "-" if default is None or isinstance(default, dict) else f"`{json.dumps(default)}`"
+    if default is None or isinstance(default, dict):
+        return "-"
+    if value.get("type") == "string" and isinstance(default, int):
+        return f"`{format_size(default)}`"
+    return f"`{json.dumps(default)}`"
 
 
 def _kind(value: dict[str, Any]) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.docs.sessions import ROOT
-from tools.reference import PAGES
+from tools.reference import PAGES, explain_key, schema_models
 
 DOCS = ROOT / "docs"
 _LINK = re.compile(r"\]\((?!https?:)([^)#]+)(?:#[^)]*)?\)")
@@ -19,6 +19,16 @@ _OUTSIDE = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")
 def test_generated_pages_are_fresh(name: str) -> None:
     stored = (DOCS / "reference" / name).read_text(encoding="utf-8")
     assert stored == PAGES[name](), "run `make golden` and review the diff"
+
+
+def test_every_key_of_a_testbed_file_is_explained() -> None:
+    missing = [
+        f"{model}.{key}"
+        for model, part in schema_models().items()
+        for key in part["properties"]
+        if not explain_key(model, key)
+    ]
+    assert not missing, "write a line for each in tools/testbed_keys.toml"
 
 
 @pytest.mark.parametrize("name", _OUTSIDE)
