@@ -23,6 +23,8 @@ PS_PER_SECOND: Final = 10**12
 FIBRE_PS_PER_KM: Final = 5_000_000
 """One-way delay of a kilometre of fibre where a link gives no refractive index."""
 
+_LIGHT_M_PER_S: Final = 299_792_458
+
 _DECIMAL: Final = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "P": 10**15}
 _BINARY: Final = {"Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40, "Pi": 2**50}
 _RATE_BITS: Final = ("bps", "bit/s", "b/s")
@@ -178,11 +180,23 @@ def fibre_delay(length: Millimetres, refractive_index: Decimal | None = None) ->
     """Return the one-way delay of a fibre: 5 us per km, or from its refractive index.
 
     Rounded up to a whole picosecond, since a bound on delay must not be optimistic.
+
+    Raises:
+        InputError: a fibre so long that its delay cannot be held.
     """
     if refractive_index is None:
-        return Picoseconds(-(-length * FIBRE_PS_PER_KM // 10**6))
-    exact = Decimal(length) * refractive_index * 10**9 / Decimal(299_792_458)
-    return Picoseconds(int(exact.to_integral_value(rounding="ROUND_CEILING")))
+        delay = -(-length * FIBRE_PS_PER_KM // 10**6)
+    else:
+        numerator, denominator = refractive_index.as_integer_ratio()
+        delay = -(-length * numerator * 10**9 // (denominator * _LIGHT_M_PER_S))
+    if delay > MAX_QUANTITY:
+        raise InputError(
+            "CTB-C005",
+            f"light takes longer over {format_length(length)} than the {MAX_QUANTITY} ps that"
+            " ctestbed can hold",
+            hint="check the unit prefix of the length",
+        )
+    return Picoseconds(delay)
 
 
 def transmission_time(size: int, rate: int) -> Picoseconds:

@@ -85,7 +85,7 @@ def path_between(
         np.array([destination]),
         spread=spread,
         seed=seed,
-        label=np.array([label]),
+        label=np.array([label % 2**64], np.uint64),
     )
     hops = [hop_of(topology, int(directed)) for directed in paths.path(0)]
     delays = [hop["delay"] for hop in hops]

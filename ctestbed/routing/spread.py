@@ -27,8 +27,8 @@ DOWN: Final = 5
 
 
 def flow_keys(source: Column, destination: Column, label: Column, seed: int) -> Column:
-    """Return each flow's 64-bit hash key."""
-    key = mix64(np.full(len(source), np.uint64(seed)))
+    """Return each flow's 64-bit hash key; of a wider seed the low 64 bits count."""
+    key = mix64(np.full(len(source), np.uint64(seed % 2**64)))
     for part in (source, destination, label):
         key = mix64(key ^ part.astype(np.uint64))
     return key

@@ -13,14 +13,14 @@ from typing_extensions import TypedDict
 
 from ctestbed.core.errors import ExitCode, InputError, Where
 from ctestbed.core.result import UNKNOWN, Finding, Metric, Result
-from ctestbed.core.units import PS_PER_SECOND, parse_size
+from ctestbed.core.units import MAX_QUANTITY, PS_PER_SECOND, parse_size
 from ctestbed.routing.clos import Paths, route_flows
 from ctestbed.routing.spread import Spread
 from ctestbed.topology.build import load_topology
 from ctestbed.topology.graph import Topology
 from ctestbed.topology.names import endpoint_name, node_name
 from ctestbed.transport.flow import FlowEngine, solve_flows
-from ctestbed.transport.problem import UNFINISHED, FlowOutcome, FlowProblem
+from ctestbed.transport.problem import UNFINISHED, FlowOutcome, FlowProblem, too_long
 from ctestbed.workload.patterns import build_pattern
 
 Column: TypeAlias = NDArray[Any]
@@ -173,6 +173,13 @@ def drive(
             "CTB-S013", "a flow of 0 bytes moves nothing", where=where, hint="give a size"
         )
     source, destination = build_pattern(pattern, reachable_groups(topology), seed, where)
+    if not len(source):
+        raise InputError(
+            "CTB-S011",
+            f"{pattern!r} has nobody to send to: no two endpoints reach each other",
+            where=where,
+            hint="use a testbed with more hosts",
+        )
     paths = route_flows(topology, source, destination, spread=spread, seed=seed)
     used, links = np.unique(paths.links, return_inverse=True)
     rate, delay = topology.links.rate[used // 2], topology.links.delay[used // 2]
@@ -185,8 +192,11 @@ def drive(
         rate, paths.offsets, links.reshape(-1), sizes, np.zeros(len(source), np.int64)
     )
     outcome = solve_flows(problem, engine)
-    delays = np.add.reduceat(delay[links.reshape(-1)], paths.offsets[:-1])
-    lost = np.minimum.reduceat(delay[links.reshape(-1)], paths.offsets[:-1]) < 0
+    crossed = delay[links.reshape(-1)]
+    if bool((np.add.reduceat(crossed.astype(np.float64), paths.offsets[:-1]) > MAX_QUANTITY).any()):
+        raise too_long()
+    delays = np.add.reduceat(crossed, paths.offsets[:-1])
+    lost = np.minimum.reduceat(crossed, paths.offsets[:-1]) < 0
     fct = np.where((outcome.finish == UNFINISHED) | lost, UNFINISHED, outcome.finish + delays)
     return Transfer(source, destination, size, paths, outcome, fct)
 
