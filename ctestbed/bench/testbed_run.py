@@ -24,6 +24,7 @@ CURVE_POINTS: Final = 20
 
 _WORST_FIRST: Final = (
     ExitCode.INVARIANT_BROKEN,
+    ExitCode.INPUT,
     ExitCode.NOT_AUTHENTIC,
     ExitCode.NOT_FRESH,
     ExitCode.UNDECIDED,

@@ -78,7 +78,8 @@ class MemoryController:
     def write_raw(self, address: int, data: bytes) -> None:
         """Store `data` as it is: the host, or a guest's shared write."""
         first, count, offset = self._span(address, len(data))
-        self._store(first, _patch(self._load(first, count), offset, data))
+        whole = offset == 0 and len(data) == count * PAGE_SIZE
+        self._store(first, data if whole else _patch(self._load(first, count), offset, data))
 
     def read_private(self, asid: int, address: int, length: int) -> bytes:
         """Return the decryption under the key of `asid`; garbage if another key wrote it."""
