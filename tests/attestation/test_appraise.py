@@ -66,7 +66,7 @@ def test_a_measurement_alone_binds_the_rest() -> None:
     judgement = outcome(REPORT, CHIP.bundle, TRUST, policy=CSVPolicy(forge.MEASURE))
     assert judgement.verdict == "affirming"
     assert judgement.appraisal is not None
-    assert judgement.appraisal.claims["policy"]["bound"]
+    assert judgement.appraisal.claims["policy"]["held_by"] == "measurement"
     assert judgement.appraisal.vector["executables"] == 3
 
 
@@ -97,7 +97,25 @@ def test_the_serial_can_be_anybodys_and_is_never_bound() -> None:
     judgement = outcome(attacked, CHIP.bundle, TRUST, data=forge.DATA)
     assert judgement.verdict == "affirming"
     assert judgement.appraisal is not None
-    assert judgement.appraisal.claims["chip_serial"] == {"value": "ANOTHER CHIP", "bound": False}
+    serial = judgement.appraisal.claims["chip_serial"]
+    assert serial == {"value": "ANOTHER CHIP", "bound": False, "held_by": None}
+
+
+def test_a_guest_that_chooses_its_report_data_is_caught_by_the_measurement_alone() -> None:
+    """A debuggable guest asks for data one bit off; another mask shifts data and policy back."""
+    shift = b"\1\0\0\0"
+    asked = bytes(a ^ b for a, b in zip(forge.DATA, shift * 16, strict=True))
+    honest = forge.wire(forge.report(CHIP, policy=0, report_data=asked))
+    anonce = bytes(a ^ b for a, b in zip(honest[188:192], shift, strict=True))
+    attacked = parse_report(forge.remask(honest, anonce))
+    alone = outcome(attacked, CHIP.bundle, TRUST, data=forge.DATA)
+    assert (alone.exit_code, alone.verdict) == (ExitCode.OK, "affirming")
+    assert alone.appraisal is not None
+    policy = alone.appraisal.claims["policy_flags"]
+    assert policy == {"value": ["NODBG"], "bound": True, "held_by": "report data"}
+    both = outcome(attacked, CHIP.bundle, TRUST, data=forge.DATA, policy=CSVPolicy(forge.MEASURE))
+    caught = [("report.measurement", "MEASUREMENT_MISMATCH")]
+    assert (both.exit_code, failed(both)) == (ExitCode.POLICY_REFUSED, caught)
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,13 @@ whoever picks another one shifts every plain word of those bytes by the same fou
 recomputes the MAC, whose key is in the report. So:
 
 - A match with an expected value of four aligned bytes or more (report data, measurement) leaves
-  one possible `anonce`, and by it every byte the signature covers: report data, measurement,
-  policy, mnonce, VM id and version, owner's key digest are then bound.
+  one `anonce` under which it can match, and by it every byte the signature covers: report data,
+  measurement, policy, mnonce, VM id and version, owner's key digest are then bound.
+- What that is worth depends on who chose the matched value. Nobody can choose a measurement, so
+  one that matches holds against everybody. A guest chooses its report data: a host that replays
+  another's report is caught, but one that runs a guest of its own can have it ask for data that
+  shift to the expected ones, and with them shift policy and measurement. `held_by` says which
+  of the two a claim rests on.
 - Without such a match none of them is, whatever it says, and the verdict is at most `warning`.
 - Signature usage and algorithm (180-187) are outside the signature: only their value check holds.
 - Serial number and reserved bytes are held by the MAC alone, so by nobody: never bound.
@@ -30,6 +35,7 @@ from ctestbed.evidence.csv_report import (
 )
 
 Verdict: TypeAlias = Literal["affirming", "warning", "contraindicated", "none"]
+HeldBy: TypeAlias = Literal["chain", "measurement", "report data"]
 
 CHECKS: Final = (
     Check(
@@ -51,10 +57,11 @@ CHECKS: Final = (
 
 
 class Claim(TypedDict):
-    """What the evidence says, and whether anything holds it to that."""
+    """What the evidence says, and whether anything holds it to that; `held_by` is what does."""
 
     value: Any
     bound: bool
+    held_by: HeldBy | None
 
 
 # Tiers of draft-ietf-rats-ar4si: 0 no claim, 2-31 affirming, 32-95 warning, 96 and up
@@ -105,7 +112,10 @@ def appraise_report(
     root is emulated, so nothing is claimed of hardware.
     """
     matched = policy.measurement is not None and policy.measurement == report.measure
-    bound = data_matched or matched
+    held_by: HeldBy | None = "report data" if data_matched else None
+    if matched:
+        held_by = "measurement"
+    bound = held_by is not None
     findings = [
         found
         for found in (
@@ -116,7 +126,7 @@ def appraise_report(
         if found is not None
     ]
     vector = _vector(report, policy, bound=bound, emulated=emulated)
-    return Appraisal(_verdict(vector), vector, _claims(report, bound=bound), tuple(findings))
+    return Appraisal(_verdict(vector), vector, _claims(report, held_by), tuple(findings))
 
 
 def _unbound(*, bound: bool) -> Finding | None:
@@ -209,7 +219,7 @@ def _verdict(vector: TrustVector) -> Verdict:
     return "warning" if worst >= _WARNING else "affirming"
 
 
-def _claims(report: CSVReport, *, bound: bool) -> dict[str, Claim]:
+def _claims(report: CSVReport, held_by: HeldBy | None) -> dict[str, Claim]:
     signed: dict[str, Any] = {
         "report_data": report.report_data.hex(),
         "measurement": report.measure.hex(),
@@ -221,12 +231,14 @@ def _claims(report: CSVReport, *, bound: bool) -> dict[str, Claim]:
         "vm_version": report.vm_version.hex(),
         "user_pubkey_digest": report.user_pubkey_digest.hex(),
     }
-    claims: dict[str, Claim] = {
-        name: {"value": value, "bound": bound} for name, value in signed.items()
-    }
-    claims["firmware"] = {"value": _firmware(report.pek), "bound": True}
-    claims["chip_serial"] = {"value": serial_text(report), "bound": False}
+    claims = {name: _claim(value, held_by) for name, value in signed.items()}
+    claims["firmware"] = _claim(_firmware(report.pek), "chain")
+    claims["chip_serial"] = _claim(serial_text(report), None)
     return claims
+
+
+def _claim(value: Any, held_by: HeldBy | None) -> Claim:
+    return {"value": value, "bound": held_by is not None, "held_by": held_by}
 
 
 def _firmware(pek: ChipCertificate) -> str:
