@@ -1,12 +1,11 @@
 """`ctestbed attest verify|roots`."""
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from ctestbed.cli._command import Reply, command, noun_app
-from ctestbed.cli._options import StateDirOption
+from ctestbed.cli._options import StateDirOption, state_path
 
 app = noun_app("attest", help="Verify evidence; list and pin trust anchors.")
 
@@ -23,14 +22,6 @@ def _complete_check(incomplete: str) -> list[str]:
     from ctestbed.attestation.judge import CHECKS
 
     return [check.id for check in CHECKS if check.id.startswith(incomplete)]
-
-
-def _state_path(option: str | None) -> Path:
-    import os
-
-    from ctestbed.tee.state import resolve_state_path
-
-    return resolve_state_path(option, os.environ)
 
 
 @command(
@@ -88,7 +79,7 @@ def verify(
         evidence,
         tuple(endorsements or ()),
         roots,
-        _state_path(state_dir) if roots in {"emulated", "user"} else None,
+        state_path(state_dir) if roots in {"emulated", "user"} else None,
         nonce,
         report_data,
         measurement,
@@ -116,4 +107,4 @@ def roots(
     """List trust anchors: the vendors', this testbed's emulated ones, and your own pins."""
     from ctestbed.attestation.roots.commands import RootsRequest, run_roots
 
-    return Reply(run_roots(RootsRequest(_state_path(state_dir), action, target, name)))
+    return Reply(run_roots(RootsRequest(state_path(state_dir), action, target, name)))

@@ -1,33 +1,13 @@
 """`ctestbed cvm ...`."""
 
-import os
-from pathlib import Path
 from typing import Annotated, TypeAlias
 
 import typer
 
 from ctestbed.cli._command import Reply, command, noun_app
-from ctestbed.cli._options import StateDirOption
+from ctestbed.cli._options import StateDirOption, complete_vm, state_path
 
 app = noun_app("cvm", help="Launch, list, show and stop confidential VMs.")
-
-
-def complete_vm(context: typer.Context, incomplete: str) -> list[str]:
-    """Complete the names of the VMs in the state directory, by its file names alone."""
-    from ctestbed.core.errors import CtestbedError
-    from ctestbed.tee.state import StateDirectory
-
-    try:
-        names = StateDirectory(_state_path(context.params.get("state_dir"))).vm_names()
-    except CtestbedError:
-        return []
-    return [name for name in names if name.startswith(incomplete)]
-
-
-def _state_path(option: str | None) -> Path:
-    from ctestbed.tee.state import resolve_state_path
-
-    return resolve_state_path(option, os.environ)
 
 
 def _complete_platform(incomplete: str) -> list[str]:
@@ -79,7 +59,7 @@ def launch(
     from ctestbed.tee.commands import LaunchRequest, run_launch
 
     request = LaunchRequest(
-        state_dir=_state_path(state_dir),
+        state_dir=state_path(state_dir),
         name=name,
         platform=platform,
         memory=parse_size(memory, Where(pointer="--memory")),
@@ -95,7 +75,7 @@ def list_all(state_dir: StateDirOption = None) -> Reply:
     """List the VMs of the state directory."""
     from ctestbed.tee.commands import ListRequest, run_list
 
-    return Reply(run_list(ListRequest(_state_path(state_dir))))
+    return Reply(run_list(ListRequest(state_path(state_dir))))
 
 
 @command(app, "show", example="ctestbed cvm show a")
@@ -103,7 +83,7 @@ def show(name: VMArgument, state_dir: StateDirOption = None) -> Reply:
     """Show a VM: its measurement and policy, and its memory as host and guest see it."""
     from ctestbed.tee.commands import ShowRequest, run_show
 
-    return Reply(run_show(ShowRequest(_state_path(state_dir), name)))
+    return Reply(run_show(ShowRequest(state_path(state_dir), name)))
 
 
 @command(app, "stop", example="ctestbed cvm stop a")
@@ -111,4 +91,4 @@ def stop(name: VMArgument, state_dir: StateDirOption = None) -> Reply:
     """Stop a VM: destroy its memory key and its record, even a damaged one."""
     from ctestbed.tee.commands import StopRequest, run_stop
 
-    return Reply(run_stop(StopRequest(_state_path(state_dir), name)))
+    return Reply(run_stop(StopRequest(state_path(state_dir), name)))

@@ -1,25 +1,13 @@
 """`ctestbed evidence make|show`."""
 
-import os
 from typing import Annotated
 
 import typer
 
 from ctestbed.cli._command import Reply, command, noun_app
-from ctestbed.cli._options import StateDirOption
+from ctestbed.cli._options import StateDirOption, complete_vm, state_path
 
 app = noun_app("evidence", help="Make and show attestation evidence.")
-
-
-def _complete_vm(incomplete: str) -> list[str]:
-    from ctestbed.core.errors import CtestbedError
-    from ctestbed.tee.state import StateDirectory, resolve_state_path
-
-    try:
-        names = StateDirectory(resolve_state_path(None, os.environ)).vm_names()
-    except CtestbedError:
-        return []
-    return [name for name in names if name.startswith(incomplete)]
 
 
 @command(
@@ -30,7 +18,7 @@ def _complete_vm(incomplete: str) -> list[str]:
 )
 def make(
     name: Annotated[
-        str, typer.Argument(metavar="VM", help="A launched VM.", autocompletion=_complete_vm)
+        str, typer.Argument(metavar="VM", help="A launched VM.", autocompletion=complete_vm)
     ],
     nonce: Annotated[
         str | None, typer.Option(metavar="HEX", help="The verifier's nonce, up to 64 bytes.")
@@ -42,10 +30,9 @@ def make(
 ) -> Reply:
     """Have a VM ask its secure processor for a report; -o FILE also writes FILE.certs."""
     from ctestbed.tee.evidence import CERTS_SUFFIX, MakeEvidenceRequest, run_make_evidence
-    from ctestbed.tee.state import resolve_state_path
 
-    path = resolve_state_path(state_dir, os.environ)
-    made = run_make_evidence(MakeEvidenceRequest(path, name, nonce, report_data))
+    request = MakeEvidenceRequest(state_path(state_dir), name, nonce, report_data)
+    made = run_make_evidence(request)
     companions = {CERTS_SUFFIX: made.endorsements} if made.endorsements else {}
     return Reply(made.result, artefact=made.evidence, companions=companions)
 

@@ -1,6 +1,7 @@
 """The `cvm` commands and `evidence make`: data, canonical bytes, secrets, command line."""
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -11,7 +12,8 @@ import pytest
 from pydantic import ConfigDict, TypeAdapter
 from typer.testing import CliRunner
 
-from ctestbed.cli.cvm import app, complete_vm
+from ctestbed.cli._options import complete_vm
+from ctestbed.cli.cvm import app
 from ctestbed.core.data import data_directory
 from ctestbed.core.envelope import build_envelope, dump_envelope
 from ctestbed.core.errors import EnvironmentLacksError, ExitCode, InputError
@@ -302,10 +304,29 @@ def test_vm_names_complete_without_reading_records(run: Run, tmp_path: Path) -> 
     assert complete_vm(Context(), "a") == ["ab", "ac"]  # type: ignore[arg-type]
 
 
+def test_evidence_completes_the_vms_of_the_directory_that_settings_name(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run("launch", "--name", "ab", "--platform", "plain")
+    settings = tmp_path / "settings.toml"
+    settings.write_text(f'state_dir = "{tmp_path / "state"}"\n')
+    monkeypatch.delenv("CTESTBED_STATE_DIR", raising=False)
+    monkeypatch.setenv("CTESTBED_CONFIG", str(settings))
+    shell = {
+        "_CTESTBED_COMPLETE": "complete_bash",
+        "COMP_WORDS": "ctestbed evidence make ",
+        "COMP_CWORD": "3",
+    }
+    command = [sys.executable, "-m", "ctestbed"]
+    environ = {**os.environ, **shell}
+    done = subprocess.run(command, capture_output=True, text=True, env=environ, check=False)
+    assert done.stdout.split() == ["ab"]
+
+
 def test_help_and_completion_load_nothing_heavy(tmp_path: Path) -> None:
     probe = (
         "import sys\n"
-        "from ctestbed.cli.cvm import complete_vm\n"
+        "from ctestbed.cli._options import complete_vm\n"
         f"class C: params = {{'state_dir': {str(tmp_path)!r}}}\n"
         "complete_vm(C(), '')\n"
         "heavy = {'numpy', 'numba', 'networkx', 'cryptography', 'pydantic', 'rich'}\n"
