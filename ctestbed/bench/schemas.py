@@ -19,6 +19,7 @@ DATA_TYPES: Final[dict[str, tuple[str, str]]] = {
     "ctestbed.topology.list/1": ("ctestbed.topology.commands", "ListData"),
     "ctestbed.topology.show/1": ("ctestbed.topology.describe", "ShowData"),
     "ctestbed.topology.validate/1": ("ctestbed.topology.commands", "ValidateData"),
+    "ctestbed.topology.import/1": ("ctestbed.topology.importing", "ImportData"),
     "ctestbed.topology.build/1": ("ctestbed.topology.generate", "BuildData"),
     "ctestbed.route.path/1": ("ctestbed.routing.commands", "PathData"),
     "ctestbed.sim.transfer/1": ("ctestbed.workload.transfer", "TransferData"),

@@ -20,6 +20,12 @@ def _complete_kind(incomplete: str) -> list[str]:
     return [kind for kind in ("fat-tree",) if kind.startswith(incomplete)]
 
 
+def _complete_format(incomplete: str) -> list[str]:
+    from ctestbed.topology.formats.registry import FORMATS
+
+    return [name for name in FORMATS if name.startswith(incomplete)]
+
+
 @command(app, "list", example="ctestbed topology list")
 def list_all() -> Reply:
     """List the built-in testbeds with their sizes."""
@@ -42,6 +48,36 @@ def validate(testbed: TestbedArgument) -> Reply:
     from ctestbed.topology.commands import TestbedRequest, run_validate
 
     return Reply(run_validate(TestbedRequest(testbed)))
+
+
+@command(
+    app,
+    "import",
+    example="ctestbed topology build fat-tree --k 4 | ctestbed topology import -",
+)
+def import_(
+    file: Annotated[
+        str,
+        typer.Argument(metavar="FILE", help="What was cabled, in any format, or - for stdin."),
+    ],
+    from_format: Annotated[
+        str | None,
+        typer.Option(
+            "--from",
+            metavar="FORMAT",
+            help="Its format, where its content does not tell.",
+            autocompletion=_complete_format,
+            show_default=False,
+        ),
+    ] = None,
+) -> Reply:
+    """Read a file of what is cabled, and report what it holds; exit 10 if that is no fabric.
+
+    To get it in another form, pass the same file to `topology export`.
+    """
+    from ctestbed.topology.importing import ImportRequest, run_import
+
+    return Reply(run_import(ImportRequest(file, from_format)))
 
 
 @command(

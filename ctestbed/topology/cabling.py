@@ -25,6 +25,8 @@ Column: TypeAlias = NDArray[Any]
 
 AGGREGATION: Final = "aggregation"
 """`Device.role` of an adapter that sits inside a switch and computes there: no host has it."""
+SCALE_UP: Final = "scale-up"
+"""`Device.role` of a switch inside a supernode or server, such as an NVSwitch: of no tier."""
 
 
 class DeviceKind(IntEnum):
@@ -310,8 +312,9 @@ class Roles:
     """Who carries traffic in and out, and how far above them each switch stands.
 
     `tier` per device: 0 an endpoint (host, adapter, accelerator), 1 a leaf, 2 a spine, ...; -1
-    where no cable leads to an endpoint, and for adapters inside switches. `endpoint` and `switch`
-    are masks over devices. `guessed` says that the file gave no kinds, so names or degrees did.
+    where no cable leads to an endpoint, for adapters inside switches and for scale-up switches.
+    `endpoint` and `switch` are masks over devices. `guessed` says that the file gave no kinds, so
+    names or degrees did.
     """
 
     tier: Column
@@ -334,6 +337,7 @@ _SWITCH_NAME: Final = re.compile(
     r"([^a-z]|$)|(leaf|spine|switch)",
     re.IGNORECASE,
 )
+_LEAF: Final = re.compile(r"leaf|(^|[^a-z])tor([^a-z]|$)", re.IGNORECASE)
 _ENDPOINT_NAME: Final = re.compile(
     r"(^|[^a-z])(h|host|srv|server|node|gpu|dgx|hgx|client|compute|nic|hca|npu|vm)([^a-z]|$)",
     re.IGNORECASE,
@@ -348,7 +352,7 @@ def infer_roles(cabling: Cabling) -> Roles:
     """
     count = len(cabling.devices)
     kinds = cabling.kinds
-    inside = np.array([device.role == AGGREGATION for device in cabling.devices], bool)
+    inside = np.array([device.role in {AGGREGATION, SCALE_UP} for device in cabling.devices], bool)
     switch = kinds == DeviceKind.SWITCH
     unknown = np.flatnonzero(kinds == DeviceKind.UNKNOWN)
     if len(unknown):
@@ -363,7 +367,14 @@ def infer_roles(cabling: Cabling) -> Roles:
             elif not _ENDPOINT_NAME.search(name):
                 switch[device] = neighbours[device] > 1
     endpoint = ~switch & ~inside
-    tier = _distances(cabling, np.flatnonzero(endpoint), switch)
+    through = switch & ~inside
+    if endpoint.any():
+        tier = _distances(cabling, np.flatnonzero(endpoint), through)
+    else:
+        # Switches alone: those called leaves are as far up as leaves are.
+        leaves = [bool(_LEAF.search(d.role or d.name)) for d in cabling.devices]
+        tier = _distances(cabling, np.flatnonzero(leaves), through)
+        tier[tier >= 0] += 1
     return Roles(tier, endpoint, switch, guessed=bool(len(unknown)))
 
 

@@ -54,6 +54,61 @@ def show(envelope: Envelope) -> list[Block]:
     return blocks
 
 
+def import_(envelope: Envelope) -> list[Block]:
+    """What was read and why so, the tiers seen in it, and what joins them."""
+    data = envelope["data"]
+    counts = data["counts"]
+    facts = [
+        ("read as", f"{data['format']}, {data['title']}: {data['because']}"),
+        ("devices", _import_counts(counts)),
+        ("cables", _import_cables(data)),
+    ]
+    if counts["named_hosts"]:
+        facts.append(("hosts named", f"{counts['named_hosts']:,}"))
+    facts += [(key, value) for key, value in list(data["attributes"].items())[:_CELLS]]
+    tiers = [
+        [row["name"], *(f"{row[key]:,}" for key in ("devices", "cables_up", "cables_down"))]
+        for row in data["tiers"]
+    ]
+    names = {row["tier"]: row["name"] for row in data["tiers"]}
+    joins = [
+        [
+            " - ".join(names[tier] for tier in row["between"]),
+            f"{row['cables']:,}",
+            f"{row['pairs']:,}",
+            "-".join(dict.fromkeys((str(row["fewest"]), str(row["most"])))),
+        ]
+        for row in data["joins"]
+    ]
+    note = "told from names and cables" if data["guessed"] else "by distance from the endpoints"
+    blocks: list[Block] = [Facts(data["name"], tuple(facts))]
+    if tiers:
+        blocks.append(table("Tiers", "tier | devices> | cables up> | cables down>", tiers, note))
+    if joins:
+        header = "between | cables> | pairs of devices> | cables a pair>"
+        blocks.append(table("Cables", header, joins))
+    return blocks
+
+
+def _import_counts(counts: dict[str, int]) -> str:
+    words = [("switch", "switches"), ("host", "hosts"), ("nic", "NICs")]
+    words += [("accelerator", "accelerators"), ("unknown", "of unknown kind")]
+    text = ", ".join(f"{counts[key]:,} {word}" for key, word in words if counts[key])
+    inside = counts["aggregation"]
+    return f"{text or 'none'}{f' ({inside:,} of the NICs inside switches)' if inside else ''}"
+
+
+def _import_cables(data: dict[str, Any]) -> str:
+    rates = ", ".join(
+        f"{row['cables']:,} of {_import_rate(row['rate'])}" for row in data["rates"]
+    )
+    return f"{data['counts']['link']:,}{f': {rates}' if rates else ''}"
+
+
+def _import_rate(rate: int | None) -> str:
+    return "unstated rate" if rate is None else format_rate(rate)
+
+
 def _count_line(counts: dict[str, int]) -> tuple[str, str]:
     named = [("accelerator", "accelerators"), ("host", "hosts"), ("nic", "NICs")]
     named += [("switch", "switches"), ("link", "cables")]
