@@ -23,6 +23,9 @@ RATIONAL_LIMIT: Final = 200_000
 
 _MAX_EXACT_FLOAT: Final = 2**53
 
+_ERROR_PER_EVENT: Final = 2.0**-102
+"""A few roundings of 106 bits: what one event may add to the relative error of a time."""
+
 
 def solve_flows(problem: FlowProblem, engine: FlowEngine = "auto") -> FlowOutcome:
     """Return when each flow ends.
@@ -90,7 +93,9 @@ def solve_compiled(merged: Quotient) -> FlowOutcome:
     rest -= carry
     finish = whole.astype(np.int64) + carry.astype(np.int64) + (rest > SAME)
     unsure = bool(((np.abs(rest) > SURE) & (np.abs(rest) <= SAME)).any())
-    return FlowOutcome(np.where(ended, finish, UNFINISHED), exact=not (doubt or unsure))
+    blurred = float(high.max(initial=0.0)) * merged.flows * _ERROR_PER_EVENT > SURE
+    exact = not (doubt or unsure or blurred)
+    return FlowOutcome(np.where(ended, finish, UNFINISHED), exact)
 
 
 def _pairs(values: Column, scale: int) -> Column:

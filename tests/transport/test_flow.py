@@ -227,6 +227,13 @@ def test_a_colour_collision_costs_speed_only(monkeypatch: pytest.MonkeyPatch) ->
         )
 
 
+def test_weeks_long_runs_are_more_than_the_compiled_arithmetic_can_vouch_for() -> None:
+    slow = problem([1], [[0], [0]], [270_000, 269_999])
+    assert not solve_flows(slow, "flow").exact
+    assert solve_flows(slow, "auto").exact
+    assert solve_flows(problem([1], [[0], [0]], [270, 269]), "flow").exact
+
+
 @pytest.mark.parametrize(
     "change",
     [
