@@ -93,11 +93,14 @@ def run_verify(request: VerifyRequest) -> Result:
         _read(name, MAX_BUNDLE_SIZE, "endorsements") for name in _endorsement_names(request)
     ]
     judgement = judge(evidence, endorsements, trust, wanted)
+    inputs = [InputFile.of(item.name, item.content) for item in (evidence, *endorsements)]
+    if trust.source is not None:
+        inputs.append(trust.source)
     return Result(
         "ctestbed.attest.verify/1",
         judgement_data(judgement),
         findings=tuple(judgement.findings),
-        inputs=tuple(InputFile.of(item.name, item.content) for item in (evidence, *endorsements)),
+        inputs=tuple(inputs),
         exit_code=judgement.exit_code,
     )
 

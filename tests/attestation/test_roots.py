@@ -5,10 +5,12 @@ from pathlib import Path
 
 import pytest
 
+from ctestbed.attestation.commands import VerifyRequest, run_verify
 from ctestbed.attestation.csv_key import key_fingerprint
 from ctestbed.attestation.roots.commands import RootsRequest, run_roots
 from ctestbed.attestation.roots.pins import Pin, TrustSet, load_trust, user_pins
 from ctestbed.core.errors import CtestbedError, ExitCode, InputError
+from ctestbed.core.result import InputFile
 from ctestbed.evidence.csv_bundle import dump_bundle
 from ctestbed.evidence.csv_certificate import dump_certificate, parse_root_certificate
 from ctestbed.tee.state import StateDirectory
@@ -104,6 +106,15 @@ def test_bad_roots_files_are_refused(tmp_path: Path, content: bytes, code: str |
     with pytest.raises(InputError) as refusal:
         load_trust(path, None)
     assert code in {None, refusal.value.code}
+
+
+def test_a_file_of_roots_is_an_input_of_the_verdict(tmp_path: Path) -> None:
+    evidence = _write(tmp_path / "ev.bin", forge.wire(forge.report(CHIP)))
+    certificates = _write(tmp_path / "ev.bin.certs", dump_bundle(CHIP.bundle))
+    roots = _write(tmp_path / "hrk.cert", dump_certificate(CHIP.hrk))
+    result = run_verify(VerifyRequest(evidence, roots=roots))
+    assert [item.name for item in result.inputs] == [evidence, certificates, roots]
+    assert result.inputs[-1] == InputFile.of(roots, dump_certificate(CHIP.hrk))
 
 
 def test_an_unknown_class_suggests_the_nearest() -> None:

@@ -22,6 +22,7 @@ from ctestbed.core.data import data_directory
 from ctestbed.core.errors import CtestbedError, InputError, Where
 from ctestbed.core.files import read_input
 from ctestbed.core.names import did_you_mean
+from ctestbed.core.result import InputFile
 from ctestbed.core.spec import SpecModel, validate_model
 from ctestbed.core.yamlfile import load_yaml
 from ctestbed.evidence.csv_bundle import MAX_BUNDLE_SIZE, parse_bundle
@@ -64,10 +65,11 @@ class Pin:
 
 @dataclass(frozen=True, slots=True)
 class TrustSet:
-    """The roots of one verification; `asked` is what `--roots` said."""
+    """The roots of one verification; `asked` is what `--roots` said, `source` its file if one."""
 
     asked: str
     pins: tuple[Pin, ...]
+    source: InputFile | None = None
 
     def find(self, platform: str, fingerprint: str, identity: bytes) -> Pin | None:
         """Return the pin of a root, or None if it is not trusted here."""
@@ -103,9 +105,10 @@ def load_trust(choice: str, state_dir: Path | None) -> TrustSet:
             hint=did_you_mean(choice, _NAMED),
         )
     content = read_input(choice, limit=MAX_BUNDLE_SIZE, what="roots file")
+    source = InputFile.of(choice, content)
     if b"\0" in content:
-        return TrustSet(choice, tuple(pins_of_certificates(content, choice, "user")))
-    return TrustSet(choice, _read_pins(content, choice, "user"))
+        return TrustSet(choice, tuple(pins_of_certificates(content, choice, "user")), source)
+    return TrustSet(choice, _read_pins(content, choice, "user"), source)
 
 
 def vendor_pins() -> tuple[Pin, ...]:

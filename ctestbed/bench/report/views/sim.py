@@ -96,12 +96,13 @@ def headroom(envelope: Envelope) -> list[Block]:
 def headroom_blocks(link: dict[str, Any]) -> list[Block]:
     """The facts of alike ports, and the table of variants."""
     ports = len(link["ports"])
+    classes = "1 lossless class" if link["classes"] == 1 else f"{link['classes']} lossless classes"
     pairs = [
         ("rate", show_rate(link["rate"])),
         ("delay, one way", show_time(link["delay"])),
         ("length", show_length(link["length"])),
         ("needed per class (closed form)", show_size(link["closed_form"])),
-        ("needed per port", f"{show_size(link['per_port'])} for {link['classes']} lossless class"),
+        ("needed per port", f"{show_size(link['per_port'])} for {classes}"),
         ("configured per class", show_size(link["configured"])),
         ("outcome", link["outcome"]),
         ("pause frames per round trip", str(link["pause_refreshes"])),
