@@ -4,9 +4,9 @@ import errno
 import os
 import sys
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import BinaryIO, Final
+from typing import Final
 
 from ctestbed.core.errors import CtestbedError, EnvironmentLacksError, InputError, Where
 
@@ -57,7 +57,7 @@ def _unreadable(name: str, what: str, error: OSError | ValueError) -> CtestbedEr
     return InputError("CTB-C013", f"{what} {name!r} cannot be read: {reason}", where=where)
 
 
-def write_output(path: Path, content: bytes, *, force: bool = False, mode: int = 0o644) -> None:
+def write_output(path: Path, content: bytes, *, force: bool = False) -> None:
     """Write a user's output file atomically; refuse to replace one unless `force`.
 
     Raises:
@@ -68,7 +68,7 @@ def write_output(path: Path, content: bytes, *, force: bool = False, mode: int =
         _write_special(path, content)
         return
     refuse_existing(path, force=force)
-    write_atomic(path, content, mode=mode)
+    write_atomic(path, content, mode=_default_mode())
 
 
 def write_together(files: Mapping[Path, bytes], *, force: bool = False) -> None:
@@ -109,6 +109,13 @@ def refuse_existing(path: Path, *, force: bool) -> None:
         )
 
 
+def _default_mode() -> int:
+    """Return the mode that this user gives to new files: a temporary file has its own."""
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return 0o666 & ~mask
+
+
 def _write_special(path: Path, content: bytes) -> None:
     """Write to a device or pipe, which a rename would replace instead of filling."""
     try:
@@ -118,22 +125,13 @@ def _write_special(path: Path, content: bytes) -> None:
         raise unwritable(path, error) from error
 
 
-def write_atomic(path: Path, content: bytes, *, mode: int = 0o644) -> None:
+def write_atomic(path: Path, content: bytes, *, mode: int) -> None:
     """Write to a temporary file beside `path`, flush it to disk, then rename it into place."""
-    write_atomic_with(path, lambda stream: _write_all(stream, content), mode=mode)
-
-
-def _write_all(stream: BinaryIO, content: bytes) -> None:
-    stream.write(content)
-
-
-def write_atomic_with(path: Path, fill: Callable[[BinaryIO], None], *, mode: int = 0o644) -> None:
-    """Like `write_atomic`, for content produced piece by piece."""
     temporary: str | None = None
     try:
         handle, temporary = tempfile.mkstemp(prefix=f".{path.name[:64]}.", dir=path.parent)
         with os.fdopen(handle, "wb") as stream:
-            fill(stream)
+            stream.write(content)
             stream.flush()
             os.fchmod(stream.fileno(), mode)
             os.fsync(stream.fileno())

@@ -99,3 +99,16 @@ def test_what_cannot_be_read_is_named(
     with pytest.raises(InputError) as caught:
         files.read_input(name)
     assert caught.value.code == code
+
+
+@pytest.mark.parametrize(("mask", "mode"), [(0o022, 0o644), (0o077, 0o600)])
+def test_output_has_the_mode_that_its_user_gives_new_files(
+    tmp_path: Path, mask: int, mode: int
+) -> None:
+    before = os.umask(mask)
+    try:
+        files.write_output(tmp_path / "out", b"x")
+        assert os.umask(mask) == mask
+    finally:
+        os.umask(before)
+    assert (tmp_path / "out").stat().st_mode & 0o777 == mode
