@@ -8,7 +8,6 @@ from importlib import import_module
 from typing import Any, Final
 
 from ctestbed.core.errors import InputError
-from ctestbed.core.names import did_you_mean
 
 _DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 
@@ -21,6 +20,7 @@ DATA_TYPES: Final[dict[str, tuple[str, str]]] = {
     "ctestbed.topology.validate/1": ("ctestbed.topology.commands", "ValidateData"),
     "ctestbed.topology.import/1": ("ctestbed.topology.importing", "ImportData"),
     "ctestbed.topology.build/1": ("ctestbed.topology.generate", "BuildData"),
+    "ctestbed.topology.export/1": ("ctestbed.topology.exporting", "ExportData"),
     "ctestbed.route.path/1": ("ctestbed.routing.commands", "PathData"),
     "ctestbed.sim.transfer/1": ("ctestbed.workload.transfer", "TransferData"),
     "ctestbed.sim.headroom/1": ("ctestbed.workload.headroom", "HeadroomData"),
@@ -71,8 +71,11 @@ def build_schema(name: str) -> dict[str, Any]:
         return envelope_schema({"type": "object"}, None)
     full = name if "/" in name else f"{name}/1"
     if full not in DATA_TYPES:
-        known = [entry for entry, _ in list_schemas()]
-        raise InputError("CTB-U005", f"there is no schema {name!r}", hint=did_you_mean(name, known))
+        raise InputError(
+            "CTB-U005",
+            f"there is no schema {name!r}",
+            hint="`ctestbed schema list` lists them all",
+        )
     from pydantic import TypeAdapter
 
     module, attribute = DATA_TYPES[full]

@@ -234,6 +234,9 @@ def _write(path: str, text: str, output: Output) -> None:
 def _deliver_artefact(reply: Reply, output: Output) -> None:
     if reply.artefact is None:
         return
+    for finding in reply.result.findings:
+        if not output.quiet or finding.severity != "note":
+            _say_finding(finding)
     if output.output in {None, "-"}:
         _print_artefact(reply)
         return

@@ -1,4 +1,4 @@
-"""`ctestbed topology list|show|build|validate`."""
+"""`ctestbed topology list|show|validate|build|export`."""
 
 from typing import Annotated, Any, TypeAlias
 
@@ -144,4 +144,36 @@ def build(
             form="json" if file_format == "json" else "yaml",
         )
     )
+    return Reply(result, artefact=content)
+
+
+def _complete_export_format(incomplete: str) -> list[str]:
+    from ctestbed.topology.exporting import FORMATS
+
+    return [name for name in FORMATS if name.startswith(incomplete)]
+
+
+@command(
+    app,
+    "export",
+    artefact=True,
+    example="ctestbed topology export lab-128 --to ns3-hpcc -o lab-128.txt",
+)
+def export(
+    testbed: TestbedArgument,
+    *,
+    to: Annotated[
+        str,
+        typer.Option(
+            metavar="FORMAT",
+            help="astra-sim, batfish, containerlab, csv, dot, graphml, htsim, ibsim, netlab, netq, "
+            "node-link, ns3-hpcc, simai, simgrid or yaml.",
+            autocompletion=_complete_export_format,
+        ),
+    ],
+) -> Reply:
+    """Write a testbed's network as another tool's file, and say what that cannot hold."""
+    from ctestbed.topology.exporting import ExportRequest, run_export
+
+    result, content = run_export(ExportRequest(testbed, to))
     return Reply(result, artefact=content)

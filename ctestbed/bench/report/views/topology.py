@@ -38,6 +38,17 @@ def build(envelope: Envelope) -> list[Block]:
     return [Facts(data["testbed"]["name"], (_count_line(data["counts"]),))]
 
 
+def export(envelope: Envelope) -> list[Block]:
+    """What was written."""
+    data = envelope["data"]
+    pairs = (
+        ("format", f"{data['title']} ({data['format']})"),
+        ("size", f"{_many(data['devices'], 'device')}, {_many(data['cables'], 'cable')}"),
+        ("file", format_size(data["bytes"])),
+    )
+    return [Facts(f"Export of {data['testbed']}", pairs)]
+
+
 def show(envelope: Envelope) -> list[Block]:
     """The facts, the drawing, what each layer can carry, and where the figures come from."""
     data = envelope["data"]
@@ -45,8 +56,9 @@ def show(envelope: Envelope) -> list[Block]:
     if data["trunks"]:
         blocks.append(Text(_draw_sites(data), "Sites", fixed=True))
     for names, site in _alike(data["sites"]):
-        text = "\n".join(_draw_plane(site, data))
-        blocks.append(Text(text, _plane_title(names, data), fixed=True))
+        draw = _draw_plane if _is_clos(site) else _draw_equals
+        text = "\n".join(draw(site, data))
+        blocks.append(Text(text, _plane_title(names, site, data), fixed=True))
     blocks.append(_layers(data))
     for title, key in (("Sources", "sources"), ("Assumptions", "assumptions")):
         if data[key]:
@@ -99,9 +111,7 @@ def _import_counts(counts: dict[str, int]) -> str:
 
 
 def _import_cables(data: dict[str, Any]) -> str:
-    rates = ", ".join(
-        f"{row['cables']:,} of {_import_rate(row['rate'])}" for row in data["rates"]
-    )
+    rates = ", ".join(f"{row['cables']:,} of {_import_rate(row['rate'])}" for row in data["rates"])
     return f"{data['counts']['link']:,}{f': {rates}' if rates else ''}"
 
 
@@ -112,35 +122,63 @@ def _import_rate(rate: int | None) -> str:
 def _count_line(counts: dict[str, int]) -> tuple[str, str]:
     named = [("accelerator", "accelerators"), ("host", "hosts"), ("nic", "NICs")]
     named += [("switch", "switches"), ("link", "cables")]
+    inside = [("cpu", "host processors"), ("scale_up_switch", "scale-up switches")]
+    named += [each for each in [*inside, ("scale_up_link", "bundles")] if counts[each[0]]]
     return "size", ", ".join(f"{counts[key]:,} {text}" for key, text in named)
 
 
 def _facts(data: dict[str, Any]) -> tuple[tuple[str, str], ...]:
-    host, planes, supernode = data["host"], data["planes"], data["supernode"]
+    planes = data["planes"]
     facts = [_count_line(data["counts"])]
-    facts.append(("each host", f"{_many(host['accelerators'], 'accelerator')}, {_nics(data)}"))
+    if data["counts_only"] is not None:
+        facts.append(("graph", f"none, counts only: {data['counts_only']}"))
+    for names, site in _alike(data["sites"]):
+        facts.append((f"each host{_at(names, data)}", f"{_host(site, data)}"))
     if planes["count"] > 1:
         how = {
             "nic-per-plane": f"NIC i of a site is in plane i mod {planes['count']}",
             "nic-split": "every NIC has a port in each plane",
         }[planes["form"]]
         facts.append(("planes", f"{planes['count']}, independent: {how}"))
-    if supernode is not None:
-        rate = _quantity(supernode["scale_up_rate"], format_rate)
-        delay = _quantity(supernode["scale_up_delay"], format_time)
-        text = f"{_many(supernode['count'], 'supernode')} of {supernode['accelerators']}"
-        facts.append(("supernodes", f"{text} accelerators; scale-up rate {rate}, delay {delay}"))
+    for same, supernode in _alike(data["supernodes"], "site"):
+        facts.append((f"supernodes{_at(same, data)}", _supernode(supernode)))
+        if supernode["pooled_memory"] != "UNKNOWN":
+            text = f"{format_size(supernode['pooled_memory'])} in each supernode"
+            facts.append((f"pooled memory{_at(same, data)}", text))
     for site in data["sites"]:
         place = f" of {site['name']}" if len(data["sites"]) > 1 else ""
         facts.append((f"bisection{place}", _quantity(site["bisection"], format_rate)))
     return tuple(facts)
 
 
-def _nics(data: dict[str, Any]) -> str:
-    rate = data["sites"][0]["layers"][0]["rate"]
+def _at(names: list[str], data: dict[str, Any]) -> str:
+    """Name the sites a line is about, where it is not about all."""
+    return "" if len(names) == len(data["sites"]) else f" of {', '.join(names)}"
+
+
+def _supernode(supernode: dict[str, Any]) -> str:
+    rate = _quantity(supernode["scale_up_rate"], format_rate)
+    delay = _quantity(supernode["scale_up_delay"], format_time)
+    count = _many(supernode["count"], "supernode")
+    text = f"{count} of {_many(supernode['accelerators'], 'accelerator')}"
+    if supernode["cpus"]:
+        text += f" and {supernode['cpus']} host processors"
+    if supernode["switches"]:
+        text += f" on {_many(supernode['switches'], 'switch')}"
+    if supernode["upper_switches"]:
+        text += f" below {supernode['upper_switches']} upper ones"
+    return f"{text}; scale-up rate {rate}, delay {delay}"
+
+
+def _host(site: dict[str, Any], data: dict[str, Any]) -> str:
+    host = site["host"]
+    if not host["nics"]:
+        return _many(host["accelerators"], "accelerator")
+    rate = site["layers"][0]["rate"]
     split = data["planes"]["form"] == "nic-split" and data["planes"]["count"] > 1
     ports = f"{data['planes']['count']} x " if split else ""
-    return f"{_many(data['host']['nics'], 'NIC')} of {ports}{_quantity(rate, format_rate)}"
+    nics = f"{_many(host['nics'], 'NIC')} of {ports}{_quantity(rate, format_rate)}"
+    return f"{_many(host['accelerators'], 'accelerator')}, {nics}"
 
 
 def _many(count: int, noun: str) -> str:
@@ -152,17 +190,45 @@ def _quantity(value: int | str, write: Any) -> str:
     return value if isinstance(value, str) else str(write(value))
 
 
-def _alike(sites: list[dict[str, Any]]) -> list[tuple[list[str], dict[str, Any]]]:
-    """Group neighbouring sites that differ in their names alone."""
-    runs = groupby(sites, key=lambda site: {**site, "name": ""})
+def _alike(
+    items: list[dict[str, Any]], key: str = "name"
+) -> list[tuple[list[str], dict[str, Any]]]:
+    """Group neighbouring sites (or what is told by site) that differ in their names alone."""
+    runs = groupby(items, key=lambda item: {**item, key: ""})
     groups = [list(run) for _, run in runs]
-    return [([site["name"] for site in run], run[0]) for run in groups]
+    return [([item[key] for item in run], run[0]) for run in groups]
 
 
-def _plane_title(names: list[str], data: dict[str, Any]) -> str:
+def _is_clos(site: dict[str, Any]) -> bool:
+    return {"leaf", "spine"} <= {tier["tier"] for tier in site["tiers"]}
+
+
+def _plane_title(names: list[str], site: dict[str, Any], data: dict[str, Any]) -> str:
     planes = data["planes"]["count"]
-    title = "The fabric" if planes == 1 else f"One plane of {planes}; the others are alike"
+    title = "The fabric"
+    if planes > 1:
+        others = "others differ" if site["planes_differ"] else "the others are alike"
+        title = f"One plane of {planes}; {others}"
     return title if len(data["sites"]) == 1 else f"{title} ({', '.join(names)})"
+
+
+def _draw_equals(site: dict[str, Any], data: dict[str, Any]) -> list[str]:
+    """List what a network without tiers is made of: its routers, and what joins them."""
+    planes = data["planes"]["count"]
+    lines = [f"  kind        {site['kind']}"]
+    if site["tiers"]:
+        tier = site["tiers"][0]
+        lines.append(f"  switches    {_ports(tier)}")
+        if site["pods"] > 1:
+            lines.append(f"  groups      {site['pods']} of {tier['switches'] // site['pods']}")
+        fan = _many(site["ports_per_leaf"], "NIC port")
+        lines.append(f"  below each  {fan}")
+    else:
+        lines.append(f"  routers     {_many(site['accelerators'], 'accelerator')}, no switches")
+    for layer in site["layers"]:
+        each = f"{layer['cables'] // planes:,} cables"
+        lines.append(f"  {layer['layer']}: {each}, {_cable(layer)}")
+    return lines
 
 
 def _draw_sites(data: dict[str, Any]) -> str:
@@ -175,13 +241,20 @@ def _draw_sites(data: dict[str, Any]) -> str:
         delay = _quantity(trunk["delay"], format_time)
         capacity = _quantity(trunk["capacity"], format_rate)
         above = f"{length}, {delay} one way"
+        if trunk["amplifiers"]:
+            above += f", {_many(trunk['amplifiers'], 'amplifier')}"
         below = f"{trunk['cables']} x {_quantity(trunk['rate'], format_rate)} = {capacity}"
         buffer = ""
         if trunk["lossless"] is not None:
             headroom = _quantity(trunk["lossless"]["headroom"], format_size)
             buffer = f"headroom {headroom} a port and class"
-        width = max(len(above), len(below), len(buffer)) + 4
-        middle = ["", above, "=" * width, below, buffer]
+        standby = ""
+        if trunk["protection"] is not None:
+            route = trunk["protection"]
+            far = _quantity(route["length"], format_length)
+            standby = f"standby {far}, {_quantity(route['delay'], format_time)} one way"
+        width = max(len(above), len(below), len(buffer), len(standby)) + 4
+        middle = [standby, above, "=" * width, below, buffer]
         rows = zip(left, [text.center(width) for text in middle], right, strict=True)
         drawings.append("\n".join("  " + "".join(row).rstrip() for row in rows))
     return "\n\n".join(drawings)
@@ -200,15 +273,16 @@ def _site_box(site: dict[str, Any], data: dict[str, Any]) -> list[str]:
 
 def _draw_plane(site: dict[str, Any], data: dict[str, Any]) -> list[str]:
     """Draw one plane from the top tier down to the hosts, with its figures on the right."""
-    tiers = {tier["tier"]: tier for tier in site["tiers"]}
+    tiers = {tier["tier"]: tier for tier in reversed(site["tiers"])}
     pods = site["pods"] if "core" in tiers else 1
     in_pod = {
         name: tier["switches"] // (1 if name == "core" else pods) for name, tier in tiers.items()
     }
     cell = max(len(_switch(name, 0, count)) for name, count in in_pod.items())
-    cables = [f"{layer['cables'] // data['planes']['count']:,} cables" for layer in site["layers"]]
     figures = [
-        f"{text}, {_cable(layer)}" for text, layer in zip(cables, site["layers"], strict=True)
+        f"{layer['cables'] // len(layer['planes'] or range(data['planes']['count'])):,} cables, "
+        f"{_cable(layer)}"
+        for layer in site["layers"]
     ]
     rows: list[tuple[str, str]] = []
     if site["trunk_narrowing"] is not None:
@@ -282,11 +356,17 @@ def _frame(title: str, cell: int) -> str:
     return f"+--{title}".ljust(_CELLS * (cell + 1) - 2, "-") + "+"
 
 
+def _layer_name(layer: dict[str, Any]) -> str:
+    if layer["planes"] is None:
+        return str(layer["layer"])
+    return f"{layer['layer']} ({_many(len(layer['planes']), 'plane')}: {layer['planes'][0]}...)"
+
+
 def _layers(data: dict[str, Any]) -> Block:
     rows = [
         [
             names if position == 0 else "",
-            layer["layer"],
+            _layer_name(layer),
             f"{layer['cables']:,}",
             _quantity(layer["rate"], format_rate),
             _quantity(layer["delay"], format_time),

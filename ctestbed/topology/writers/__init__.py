@@ -1,0 +1,1 @@
+"""Writers of other tools' file formats: one module each, over a `Cabling`."""
