@@ -20,6 +20,7 @@ def test_the_tree_is_the_one_in_the_design() -> None:
     assert set(commands()) == {
         ("topology", "list"),
         ("topology", "show"),
+        ("topology", "import"),
         ("topology", "build"),
         ("topology", "validate"),
         ("route", "path"),
