@@ -6,7 +6,7 @@ from typing_extensions import TypedDict
 
 from ctestbed.core.catalogue import load_catalogue
 from ctestbed.core.errors import ExitCode, InputError
-from ctestbed.core.names import did_you_mean
+from ctestbed.core.names import nearest
 from ctestbed.core.result import Result
 
 
@@ -51,10 +51,12 @@ def run_explain(code: str | None) -> Result:
         chosen = [entry for entry in exits if str(entry["code"]) == wanted]
         return Result("ctestbed.explain.explain/1", {"codes": [], "exit_codes": chosen})
     if wanted not in catalogue:
+        # Numbers next to each other have nothing in common; words misspelt do.
+        close = None if wanted.startswith("CTB-") else nearest(wanted, catalogue)
         raise InputError(
             "CTB-U004",
             f"there is no code {code!r}",
-            hint=did_you_mean(wanted, catalogue) if not wanted.isdecimal() else "see `explain`",
+            hint=f"did you mean `{close}`?" if close else "`ctestbed explain` lists them all",
         )
     entry = catalogue[wanted]
     full = CodeEntry(code=wanted, title=entry.title, meaning=entry.meaning, remedy=entry.remedy)

@@ -1,11 +1,18 @@
 """The output options that every command shares, and what they come to."""
 
 import inspect
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
+
+from ctestbed.core.errors import InputError, Where
+from ctestbed.core.names import did_you_mean
+
+if TYPE_CHECKING:
+    from ctestbed.cli._settings import Settings
 
 _FORMATS: Final = ("table", "json", "jsonl", "csv", "md", "junit", "sarif", "html")
 _COLORS: Final = ("auto", "always", "never")
@@ -39,8 +46,14 @@ _CANONICAL = Annotated[
 _COLOR = Annotated[
     str | None, typer.Option("--color", metavar="WHEN", help="auto, always or never.")
 ]
-_QUIET = Annotated[int, typer.Option("-q", "--quiet", count=True, help="Say less on stderr.")]
-_VERBOSE = Annotated[int, typer.Option("-v", "--verbose", count=True, help="Say more on stderr.")]
+_QUIET = Annotated[
+    int,
+    typer.Option("-q", "--quiet", count=True, show_default=False, help="Say less on stderr."),
+]
+_VERBOSE = Annotated[
+    int,
+    typer.Option("-v", "--verbose", count=True, show_default=False, help="Say more on stderr."),
+]
 _FORMAT = Annotated[
     str | None, typer.Option("--format", metavar="FMT", help=f"{', '.join(_FORMATS)}.")
 ]
@@ -74,12 +87,13 @@ def resolve_output(given: dict[str, Any]) -> Output:
     """
     from ctestbed.cli._settings import load_settings
 
-    settings, _ = load_settings()
+    settings, origins = load_settings()
+    _check_settings(settings, origins)
     chosen = given.get("format") or settings.format or "table"
     if given["canonical"] and not given.get("format"):
         chosen = "json"
     output = Output(
-        format=_check_format(chosen),
+        format=_check_format(chosen, "--format"),
         export=tuple(given["export"] or ()),
         output=given["output"],
         force=given["force"],
@@ -93,15 +107,32 @@ def resolve_output(given: dict[str, Any]) -> Output:
     return output
 
 
-def _check_format(name: str) -> str:
+def _check_settings(settings: "Settings", origins: Mapping[str, str]) -> None:
+    """Refuse a setting that no option could have, and name where it was set."""
+    for name, value, known in (
+        ("format", settings.format, _FORMATS),
+        ("color", settings.color, _COLORS),
+    ):
+        if value is not None and value not in known:
+            raise InputError(
+                "CTB-U003",
+                f"setting `{name}` is {value!r}, which is not one of {', '.join(known)}",
+                where=Where(file=origins[name], pointer=name),
+                hint=did_you_mean(value, known),
+            )
+
+
+def _check_format(name: str, option: str) -> str:
     if name not in _FORMATS:
-        raise typer.BadParameter(f"{name!r} is not one of {', '.join(_FORMATS)}")
+        message = f"{name!r} is not one of {', '.join(_FORMATS)}"
+        raise typer.BadParameter(message, param_hint=option)
     return name
 
 
 def _check_color(choice: str) -> None:
     if choice not in _COLORS:
-        raise typer.BadParameter(f"{choice!r} is not one of {', '.join(_COLORS)}")
+        message = f"{choice!r} is not one of {', '.join(_COLORS)}"
+        raise typer.BadParameter(message, param_hint="--color")
 
 
 def _refuse_taken(output: Output) -> None:
@@ -118,5 +149,6 @@ def split_export(item: str) -> tuple[str, str]:
     """Split FMT=FILE, refusing another form."""
     name, equals, path = item.partition("=")
     if not equals or not path:
-        raise typer.BadParameter(f"{item!r} is not FMT=FILE, such as json=report.json")
-    return _check_format(name), path
+        message = f"{item!r} is not FMT=FILE, such as json=report.json"
+        raise typer.BadParameter(message, param_hint="--export")
+    return _check_format(name, "--export"), path

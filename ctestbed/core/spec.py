@@ -123,10 +123,10 @@ def validate_model(model: type[ModelT], document: YAMLDocument) -> ModelT:
 
 
 def _finding(item: Any, document: YAMLDocument, model: type[BaseModel]) -> Finding:
-    path = _real_path(item["loc"], document.value)
+    kind: str = item["type"]
+    path = _real_path(item["loc"], document.value, absent=kind == "missing")
     where = document.where(path)
     name = format_pointer(path)
-    kind: str = item["type"]
     if kind == "extra_forbidden":
         known = _known_keys(model, item["loc"][:-1])
         hint = did_you_mean(str(path[-1]), known) if known else None
@@ -135,6 +135,8 @@ def _finding(item: Any, document: YAMLDocument, model: type[BaseModel]) -> Findi
         return Finding(
             "CTB-C042", "error", f"`{name}` is missing", where, f"add the key `{path[-1]}`"
         )
+    if kind.startswith("union_tag"):
+        return _tag_finding(item, path, document)
     text = str(item.get("ctx", {}).get("error", ""))
     if "\0" in text:
         code, message, hint = text.split("\0")
@@ -146,12 +148,32 @@ def _finding(item: Any, document: YAMLDocument, model: type[BaseModel]) -> Findi
     return Finding("CTB-C043", "error", f"`{name}`: {message}" if name else message, where, None)
 
 
-def _real_path(loc: tuple[str | int, ...], value: Any) -> YAMLPath:
-    """Keep the steps that exist in the file: pydantic adds names of union members."""
+def _tag_finding(item: Any, path: YAMLPath, document: YAMLDocument) -> Finding:
+    """Say which key tells the members of a union apart, and what it may be."""
+    context = item["ctx"]
+    key = str(context["discriminator"]).strip("'")
+    name, where = format_pointer((*path, key)), document.where((*path, key))
+    if "tag" not in context:
+        hint = f"add the key `{key}`"
+        return Finding("CTB-C042", "error", f"`{name}` is missing", document.where(path), hint)
+    known = [tag.strip("' ") for tag in str(context["expected_tags"]).split(",")]
+    message = f"`{name}`: {context['tag']!r} is none of {', '.join(known)}"
+    return Finding("CTB-C043", "error", message, where, did_you_mean(str(context["tag"]), known))
+
+
+def _real_path(loc: tuple[str | int, ...], value: Any, *, absent: bool) -> YAMLPath:
+    """Keep the steps that exist in the file: pydantic adds names of union members.
+
+    The last step of a key that is `absent` stays, though the file lacks it.
+    """
     path: list[str | int] = []
     for position, step in enumerate(loc):
         last = position == len(loc) - 1
-        if isinstance(value, dict) and isinstance(step, str) and (step in value or last):
+        if (
+            isinstance(value, dict)
+            and isinstance(step, str)
+            and (step in value or (last and absent))
+        ):
             value = value.get(step)
         elif isinstance(value, list) and isinstance(step, int) and step < len(value):
             value = value[step]
@@ -168,13 +190,24 @@ def _known_keys(model: type[BaseModel], loc: tuple[str | int, ...]) -> list[str]
     keys: set[str] = set()
     frontier = [schema]
     for step in loc:
-        frontier = [
+        children = [
             child for node in frontier for child in _children(_resolve(node, definitions), step)
         ]
+        # A step without children is pydantic's name for a member of a union, not a key.
+        frontier = children or [_member(_resolve(node, definitions), step) for node in frontier]
     for node in frontier:
         for variant in _variants(_resolve(node, definitions), definitions):
             keys.update(variant.get("properties", {}))
     return sorted(keys)
+
+
+def _member(node: dict[str, Any], step: str | int) -> dict[str, Any]:
+    """Return the member of a union that a discriminating value names, or the union itself."""
+    for union in (node, *node.get("anyOf", []), *node.get("oneOf", [])):
+        mapping = union.get("discriminator", {}).get("mapping", {})
+        if step in mapping:
+            return {"$ref": mapping[step]}
+    return node
 
 
 def _resolve(node: dict[str, Any], definitions: dict[str, Any]) -> dict[str, Any]:
@@ -185,11 +218,18 @@ def _resolve(node: dict[str, Any], definitions: dict[str, Any]) -> dict[str, Any
 
 def _variants(node: dict[str, Any], definitions: dict[str, Any]) -> list[dict[str, Any]]:
     options = [*node.get("anyOf", []), *node.get("oneOf", [])]
-    return [node, *(_resolve(option, definitions) for option in options)]
+    found = [node]
+    for option in options:
+        found += _variants(_resolve(option, definitions), definitions)
+    return found
 
 
 def _children(node: dict[str, Any], step: str | int) -> list[dict[str, Any]]:
     nodes = [node, *node.get("anyOf", []), *node.get("oneOf", [])]
+    for candidate in nodes:  # the step that pydantic adds for a member of a tagged union
+        chosen = candidate.get("discriminator", {}).get("mapping", {}).get(step)
+        if chosen is not None:
+            return [{"$ref": chosen}]
     found = []
     for candidate in nodes:
         if isinstance(step, int):

@@ -323,10 +323,8 @@ def _findings(group: _Ports, data: PortsData) -> list[Finding]:
         f"takes {format_size(needed)}"
     )
     hint = f"configure at least {format_size(needed)}, or shorten or slow the link"
-    names = group.ports or (group.name,)
-    return [
-        Finding("CTB-S032", "error", f"port {name} {fact}", group.where, hint) for name in names
-    ]
+    names = [f"port {name}" for name in group.ports] or [group.name]
+    return [Finding("CTB-S032", "error", f"{name} {fact}", group.where, hint) for name in names]
 
 
 def _metrics(described: list[PortsData]) -> list[Metric]:

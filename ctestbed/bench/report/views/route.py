@@ -14,10 +14,14 @@ def path(envelope: Envelope) -> list[Block]:
         ("from", data["source"]),
         ("to", data["destination"]),
         ("plane", str(data["plane"])),
-        ("chosen", f"{data['spread']}, among {data['candidates']} equal-cost paths"),
+        ("chosen", f"{data['spread']}, {_among(data['candidates'])}"),
         ("delay, one way", show_time(data["delay"])),
     )
     return [Facts(f"Path in {data['testbed']}", pairs), hops_table(data["hops"])]
+
+
+def _among(candidates: int) -> str:
+    return "the only path" if candidates == 1 else f"among {candidates:,} equal-cost paths"
 
 
 def hops_table(hops: list[dict[str, Any]], title: str = "") -> Table:
