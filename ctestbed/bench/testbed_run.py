@@ -148,9 +148,12 @@ def _validate(run: _Run) -> None:
 
 
 def _route(run: _Run) -> None:
-    """Show a path within a site, and one to each other site, balanced."""
+    """Show a path within a site, and one to each other site, balanced; none without tiers."""
     from ctestbed.routing.commands import path_between
+    from ctestbed.topology.plan import require_plan
 
+    if require_plan(run.loaded).counts_only is not None or not run.topology.arithmetic:
+        return
     topology = run.topology
     step = 1 if topology.split else topology.planes
     first = topology.sites[0]

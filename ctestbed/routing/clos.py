@@ -69,8 +69,9 @@ def route_flows(
     `label` tells apart flows of one pair (zeros if left out); only `ecmp` looks at it and `seed`.
 
     Raises:
-        InputError: two endpoints with no path between them, named.
+        InputError: two endpoints with no path between them, named; or a fabric without tiers.
     """
+    _require_arithmetic(topology)
     labels = np.zeros(len(source), np.int64) if label is None else label
     keys = flow_keys(source, destination, labels, seed)
     grid = np.full((len(source), LONGEST), _NONE, np.int64)
@@ -97,6 +98,23 @@ def route_flows(
     if topology.split:
         candidates *= topology.planes
     return _compress(grid, candidates, plane)
+
+
+def _require_arithmetic(topology: Topology) -> None:
+    """Refuse fabrics whose paths do not follow from indices.
+
+    Raises:
+        InputError: one of the sites has a fabric without tiers.
+    """
+    if topology.arithmetic:
+        return
+    kinds = sorted({topology.sites[block.site].kind for block in topology.blocks if block.direct})
+    raise InputError(
+        "CTB-R004",
+        f"routing over {' and '.join(kinds)} is not built yet: {topology.name} has no tiers "
+        "to climb",
+        hint="fat-trees and rail fabrics have paths; validate, show and export work on all",
+    )
 
 
 def _choose_planes(
@@ -171,7 +189,8 @@ def _route_across(
     near, far = blocks
     pick = choose(rows, TOP, trunk.tops, digit)
     top = pick
-    if near.cores_per_spine:  # neighbours in number climb different spines, as inside a site
+    if near.cores_per_spine and trunk.tops == near.cores:
+        # Neighbours in number climb different spines, as inside a site.
         spines = near.spines_per_pod
         top = pick % spines * near.cores_per_spine + pick // spines
     cable = choose(rows, TRUNK, trunk.links, digit // trunk.tops)
@@ -181,8 +200,10 @@ def _route_across(
     for block, port, salt, down in ((near, ends[0], UP, 0), (far, ends[1], DOWN, 1)):
         host, first, second = (6, 5, 4) if down else (0, 1, 2)
         leaf = block.leaf_of(port)
-        strand = choose(rows, salt, block.parallel, digit // block.spines_per_pod)
+        strand = choose(rows, salt, block.parallel, digit // max(block.spines_per_pod, 1))
         grid[rows, host] = 2 * block.host_link(port) + down
+        if not block.spines:  # its one leaf is the top itself
+            continue
         spine = top if not block.cores_per_spine else top // block.cores_per_spine
         grid[rows, first] = 2 * block.uplink(leaf, spine, strand) + down
         candidates[rows] *= block.parallel

@@ -9,22 +9,26 @@ from ctestbed.core.spec import Unknown
 from ctestbed.topology.capacity import (
     Capacity,
     bisection,
+    format_narrowing,
     format_ratio,
     site_layers,
     trunk_narrowing,
 )
 from ctestbed.topology.load import LoadedTestbed
-from ctestbed.topology.shapes import UNKNOWN_FIGURE, Figures, Plan, ports_used
+from ctestbed.topology.shapes import UNKNOWN_FIGURE, Plan, SitePlan, trunk_cables
 
 Quantity: TypeAlias = int | Literal["UNKNOWN"]
 """Exact, in base units (bit/s, ps, mm, bytes), or UNKNOWN."""
 
 
-TierName: TypeAlias = Literal["leaf", "spine", "core"]
+TierName: TypeAlias = Literal["leaf", "spine", "core", "router"]
 
 
 class Counts(TypedDict):
-    """How many there are of each, over the whole testbed; links are network cables."""
+    """How many there are of each, over the whole testbed; links are network cables.
+
+    What sits inside supernodes is counted apart: their switches, bundles and host processors.
+    """
 
     site: int
     accelerator: int
@@ -32,6 +36,9 @@ class Counts(TypedDict):
     nic: int
     switch: int
     link: int
+    scale_up_switch: int
+    scale_up_link: int
+    cpu: int
 
 
 class HostData(TypedDict):
@@ -49,27 +56,43 @@ class PlanesData(TypedDict):
 
 
 class SupernodeData(TypedDict):
-    """Scale-up domains: accelerators in each, how many, and each accelerator's rate and hop."""
+    """Scale-up domains: accelerators in each, how many, and each accelerator's rate and hop.
 
+    `switches` and `upper_switches` are of one domain, 0 where its network is not laid out.
+    `pooled_memory` is what all members of one domain hold, in bytes.
+    """
+
+    site: str
     accelerators: int
     count: int
     scale_up_rate: Quantity
     scale_up_delay: Quantity
+    switches: int
+    upper_switches: int
+    cpus: int
+    memory: Quantity
+    cpu_memory: Quantity
+    pooled_memory: Quantity
 
 
 class TierData(TypedDict):
-    """The switches of one tier of a plane, and the ports each of them uses, of how many."""
+    """The switches of one tier of a plane, and the ports each of them uses, of how many.
+
+    `planes` names those it stands for, where planes of the site differ.
+    """
 
     tier: TierName
     switches: int
     ports_used: int
     radix: int | None
+    planes: list[int] | None
 
 
 class LayerData(TypedDict):
-    """One layer of cables of a site, over all planes; capacity is one way."""
+    """One layer of cables of a site, over all planes, or over those named; capacity is one way."""
 
     layer: str
+    planes: list[int] | None
     cables: int
     rate: Quantity
     delay: Quantity
@@ -81,9 +104,13 @@ class SiteData(TypedDict):
     """A site: its hosts, one of its planes, and its cables."""
 
     name: str
+    kind: str
+    vendor: str | None
     accelerators: int
     hosts: int
     nics: int
+    host: HostData
+    planes_differ: bool
     pods: int
     ports_per_leaf: int
     parallel: int
@@ -100,6 +127,13 @@ class LosslessData(TypedDict):
     headroom: Quantity
 
 
+class ProtectionData(TypedDict):
+    """The standby route of a trunk: one-way delay and length."""
+
+    delay: Quantity
+    length: Quantity
+
+
 class TrunkData(TypedDict):
     """A trunk: the cables between two sites, over all planes."""
 
@@ -110,6 +144,8 @@ class TrunkData(TypedDict):
     delay: Quantity
     length: Quantity
     capacity: Quantity
+    amplifiers: int
+    protection: ProtectionData | None
     lossless: LosslessData | None
 
 
@@ -121,7 +157,8 @@ class ShowData(TypedDict):
     counts: Counts
     host: HostData
     planes: PlanesData
-    supernode: SupernodeData | None
+    supernodes: list[SupernodeData]
+    counts_only: str | None
     sites: list[SiteData]
     trunks: list[TrunkData]
     sources: list[str]
@@ -135,10 +172,11 @@ def describe(loaded: LoadedTestbed, plan: Plan) -> ShowData:
         "testbed": testbed.name,
         "title": testbed.title or "",
         "counts": counts_of(plan),
-        "host": {"accelerators": plan.accelerators_per_host, "nics": plan.nics_per_host},
-        "planes": {"count": plan.planes, "form": testbed.planes.form},
-        "supernode": _supernode(loaded, plan),
-        "sites": [_site(plan, position) for position in range(len(plan.sites))],
+        "host": _host(plan.sites[0]),
+        "planes": {"count": plan.planes, "form": "nic-split" if plan.split else "nic-per-plane"},
+        "supernodes": _supernodes(loaded, plan),
+        "counts_only": plan.counts_only,
+        "sites": [_site(loaded, plan, position) for position in range(len(plan.sites))],
         "trunks": [_trunk(loaded, plan, position) for position in range(len(plan.trunks))],
         "sources": list(testbed.sources),
         "assumptions": list(testbed.assumptions),
@@ -149,53 +187,77 @@ def counts_of(plan: Plan) -> Counts:
     """Return how many there are of each kind."""
     return {
         "site": len(plan.sites),
-        "accelerator": plan.hosts * plan.accelerators_per_host,
+        "accelerator": plan.accelerators,
         "host": plan.hosts,
-        "nic": plan.hosts * plan.nics_per_host,
+        "nic": plan.nics,
         "switch": plan.switches,
-        "link": plan.links,
+        "link": plan.network_links,
+        "scale_up_switch": plan.scale_up_switches,
+        "scale_up_link": plan.scale_up_links,
+        "cpu": plan.cpus,
     }
 
 
-def _supernode(loaded: LoadedTestbed, plan: Plan) -> SupernodeData | None:
-    supernode = loaded.testbed.supernode
-    if supernode is None:
-        return None
-    return {
-        "accelerators": supernode.accelerators,
-        "count": plan.hosts * plan.accelerators_per_host // supernode.accelerators,
-        "scale_up_rate": _stated(supernode.scale_up.rate),
-        "scale_up_delay": _stated(supernode.scale_up.delay),
-    }
+def _host(site: SitePlan) -> HostData:
+    return {"accelerators": site.accelerators_per_host, "nics": site.nics_per_host}
 
 
-def _site(plan: Plan, position: int) -> SiteData:
+def _supernodes(loaded: LoadedTestbed, plan: Plan) -> list[SupernodeData]:
+    """Describe the scale-up domains of each site that has them; alike sites say it once."""
+    described: list[SupernodeData] = []
+    for position, site in enumerate(plan.sites):
+        own = loaded.testbed.sites[position].supernode if loaded.testbed.sites else None
+        spec, domain = own or loaded.testbed.supernode, site.supernode
+        if spec is None or domain is None:
+            continue
+        pooled: int | None = domain.accelerators * domain.memory if domain.memory >= 0 else None
+        if domain.cpus and pooled is not None:
+            processors = domain.hosts * domain.cpus * domain.cpu_memory
+            pooled = pooled + processors if domain.cpu_memory >= 0 else None
+        described.append(
+            {
+                "site": site.name,
+                "accelerators": domain.accelerators,
+                "count": domain.count,
+                "scale_up_rate": _stated(spec.scale_up.rate),
+                "scale_up_delay": _stated(spec.scale_up.delay),
+                "switches": domain.lowers,
+                "upper_switches": domain.switches * domain.uppers,
+                "cpus": domain.hosts * domain.cpus,
+                "memory": _figure(domain.memory),
+                "cpu_memory": _figure(domain.cpu_memory),
+                "pooled_memory": _capacity(pooled),
+            }
+        )
+    return described
+
+
+def _site(loaded: LoadedTestbed, plan: Plan, position: int) -> SiteData:
     site = plan.sites[position]
-    shape, used = site.shape, ports_used(plan, position)
+    shape = site.shape
     has_trunk = any(position in (trunk.site_a, trunk.site_b) for trunk in plan.trunks)
-    switches: dict[TierName, int] = {"leaf": shape.leaves, "spine": shape.spines}
-    if shape.cores:
-        switches["core"] = shape.cores
     return {
         "name": site.name,
-        "accelerators": site.hosts * plan.accelerators_per_host,
+        "kind": site.kind,
+        "vendor": _vendor(loaded, site, position),
+        "accelerators": site.accelerators,
         "hosts": site.hosts,
-        "nics": site.hosts * plan.nics_per_host,
+        "nics": site.nics,
+        "host": _host(site),
+        "planes_differ": not site.alike,
         "pods": shape.pods,
         "ports_per_leaf": shape.ports_per_leaf,
         "parallel": shape.parallel,
-        "tiers": [
-            {"tier": tier, "switches": count, "ports_used": used[tier], "radix": site.radix}
-            for tier, count in switches.items()
-        ],
+        "tiers": _tiers(plan, position),
         "layers": [
             {
                 "layer": layer.name,
+                "planes": None if layer.planes is None else list(layer.planes),
                 "cables": layer.cables,
                 "rate": _figure(layer.figures.rate),
                 "delay": _figure(layer.figures.delay),
                 "capacity": _capacity(layer.capacity),
-                "narrowing": format_ratio(layer.narrowing),
+                "narrowing": format_narrowing(layer),
             }
             for layer in site_layers(plan, position)
         ],
@@ -204,9 +266,41 @@ def _site(plan: Plan, position: int) -> SiteData:
     }
 
 
+def _vendor(loaded: LoadedTestbed, site: SitePlan, position: int) -> str | None:
+    testbed = loaded.testbed
+    own = testbed.sites[position].vendor if testbed.sites else None
+    fabric = testbed.fabric or (testbed.fabrics or {})[str(site.path[-1])]
+    return own or fabric.vendor
+
+
+def _tiers(plan: Plan, position: int) -> list[TierData]:
+    site, trunks = plan.sites[position], trunk_cables(plan, position)
+    tiers: list[TierData] = []
+    for plane, numbers in site.planes_alike():
+        shape, used = plane.shape, plane.ports_used(trunks)
+        lowest: TierName = "leaf" if shape.wiring is None else "router"
+        switches: dict[TierName, int] = {
+            lowest: shape.leaves,
+            "spine": shape.spines,
+            "core": shape.cores,
+        }
+        tiers += [
+            {
+                "tier": tier,
+                "switches": count,
+                "ports_used": used[tier],
+                "radix": plane.radix,
+                "planes": None if site.alike else numbers,
+            }
+            for tier, count in switches.items()
+            if count
+        ]
+    return tiers
+
+
 def _trunk(loaded: LoadedTestbed, plan: Plan, position: int) -> TrunkData:
     planned, spec = plan.trunks[position], loaded.testbed.trunks[position]
-    figures: Figures = planned.figures
+    figures, standby = planned.figures, planned.protection
     cables = planned.tops * planned.links * plan.planes
     lossless: LosslessData | None = None
     if spec.lossless is not None:
@@ -222,6 +316,10 @@ def _trunk(loaded: LoadedTestbed, plan: Plan, position: int) -> TrunkData:
         "delay": _figure(figures.delay),
         "length": _figure(figures.length),
         "capacity": _capacity(None if figures.rate < 0 else cables * figures.rate),
+        "amplifiers": planned.amplifiers,
+        "protection": None
+        if standby is None
+        else {"delay": _figure(standby.delay), "length": _figure(standby.length)},
         "lossless": lossless,
     }
 

@@ -1,15 +1,18 @@
-"""The fabric as arrays: node and link tables as numpy columns, and where each Clos plane lies.
+"""The fabric as arrays: node and link tables as numpy columns, and where each plane lies.
 
-Nodes are numbered by kind: all accelerators, then hosts, NICs, switches; inside a kind by site.
-Switches run site by site, plane by plane: leaves (pod by pod), spines (pod by pod), cores.
+Nodes are numbered by kind: all accelerators, then hosts, NICs, switches, scale-up switches, host
+processors (those in supernodes); inside a kind by site. Switches run site by site, plane by plane:
+leaves (pod by pod), spines (pod by pod), cores; routers of a direct network are its leaves.
+Scale-up switches run supernode by supernode, the first tier before the second.
 
-Links are network cables only (NIC to leaf, leaf to spine, spine to core, trunks), numbered in
-that order; what sits inside a host or a supernode is a column, not a link. `a` is always the lower
-end, so directed link `2*link` climbs and `2*link + 1` descends (on a trunk: from its first site).
+Links are numbered NIC to leaf, then plane by plane (leaf to spine, spine to core; or cables between
+routers or accelerators that are equals), trunks, and last the bundles inside supernodes. `a` is the
+lower end where there is one, so directed link `2*link` climbs and `2*link + 1` descends (on a
+trunk: from its first site).
 
-An endpoint is a NIC, numbered from 0 over all sites. `PlaneBlock` and `TrunkBlock` turn positions
-into link ids by arithmetic, on ints and on arrays alike. -1 stands for "no such thing" in
-structural columns and for UNKNOWN in quantity columns.
+An endpoint is a NIC, numbered from 0 over all sites; where there are none, an accelerator.
+`PlaneBlock` and `TrunkBlock` turn positions into link ids by arithmetic, on ints and on arrays
+alike. -1 stands for "no such thing" in structural columns, for UNKNOWN in quantity columns.
 """
 
 from dataclasses import dataclass, fields
@@ -30,6 +33,7 @@ __all__ = [
     "Nodes",
     "PlaneBlock",
     "SiteBlock",
+    "SupernodeBlock",
     "Tier",
     "Topology",
     "TrunkBlock",
@@ -50,10 +54,13 @@ UNKNOWN_VALUE: Final = -1
 class Nodes:
     """One row per node. -1 where a column has no meaning for the node's kind.
 
-    `plane` of a NIC is -1 when its ports are split over all planes. `pod` is of switches of a
-    three-tier plane. `rail` is the position inside the host; `index` counts within the smallest
-    group that names the node (host: site; accelerator, NIC: host; leaf, spine: pod; core: plane).
-    `parent` is the host's node id; `supernode` counts over the whole testbed.
+    `plane` of a NIC is -1 when its ports are split over all planes; of a scale-up switch it is the
+    sub-plane. `pod` is of switches of a three-tier plane, and the group of a router. `rail` is the
+    position inside the host, and of a ToR the rail it serves; `index` counts within the smallest
+    group that names the node (host: site; accelerator, NIC, processor, a host's own scale-up
+    switch: host; leaf, spine: pod; core: plane; other scale-up switches: sub-plane of a supernode).
+    `parent` is the host's node id; `supernode` counts over the whole testbed. `tier` of a scale-up
+    switch is 1 or 2, counted inside the supernode.
     """
 
     kind: Column
@@ -96,6 +103,44 @@ class SiteBlock:
     hosts: int
     first_nic: int
     nics: int
+    accelerators_per_host: int
+    nics_per_host: int
+    kind: str
+    supernodes: tuple["SupernodeBlock", ...] = ()
+    first_cpu: int = -1
+    cpus_per_host: int = 0
+    memory: int = -1
+    """Bytes of one accelerator that its supernode can address; -1 where unknown or no member."""
+    cpu_memory: int = -1
+    """Bytes behind one host processor; -1 likewise."""
+
+
+@dataclass(frozen=True, slots=True)
+class SupernodeBlock:
+    """A site's laid-out scale-up domains, all alike. Switch and link ids are of the first one.
+
+    Domain d is `number + d` in the `supernode` column. Every member has one bundle to each of
+    `switches`: the domain's own, or with `uppers` those of its host; then first-tier switch i is
+    below the `uppers` of sub-plane i. Members are numbered accelerators first, then processors,
+    of the domain or (with `uppers`) host by host.
+    """
+
+    number: int
+    count: int
+    accelerators: int
+    hosts: int
+    switches: int
+    uppers: int
+    cpus: int
+    first_switch: int
+    switches_each: int
+    first_link: int
+    links_each: int
+
+    @property
+    def lowers(self) -> int:
+        """First-tier switches of one domain."""
+        return self.switches * (self.hosts if self.uppers else 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,9 +148,14 @@ class PlaneBlock:
     """One plane of one site: a Clos of leaves and spines in pods, and cores above if 3-tier.
 
     Positions: `port` counts the plane's NIC ports from 0 and hangs under leaf
-    `port // ports_per_leaf`; `leaf` and `spine` count over the plane, pod by pod; every leaf
-    reaches the spines of its own pod, by `parallel` cables each; spine s of a pod reaches cores
+    `port // ports_per_leaf` (with rails, `rails` neighbours hang under as many leaves in a row);
+    `leaf` and `spine` count over the plane, pod by pod; every leaf reaches the spines of its own
+    pod, by `parallel` cables each; spine s of a pod reaches cores
     `s*cores_per_spine ... (s+1)*cores_per_spine - 1`, by one cable each.
+
+    `direct` is a plane of equals: routers (tiers 1: its leaves, groups as pods) or accelerators
+    (tiers 0), joined by the `peers` cables from `first_uplink` on, in no order that arithmetic
+    gives. Nothing routes over these yet.
     """
 
     site: int
@@ -124,6 +174,9 @@ class PlaneBlock:
     host_link_stride: int
     first_uplink: int
     first_core_link: int
+    rails: int = 1
+    peers: int = 0
+    direct: bool = False
 
     @property
     def leaves(self) -> int:
@@ -148,16 +201,19 @@ class PlaneBlock:
     @property
     def tops(self) -> int:
         """Number of switches of the highest tier, those that trunks start from."""
-        return self.cores if self.tiers == Tier.CORE else self.spines
+        return self.cores or self.spines or self.leaves
 
     @property
     def first_top(self) -> int:
         """Node id of the first switch of the highest tier."""
-        return self.first_core if self.tiers == Tier.CORE else self.first_spine
+        if self.tiers == Tier.CORE:
+            return self.first_core
+        return self.first_spine if self.tiers == Tier.SPINE else self.first_leaf
 
     def leaf_of(self, port: Index) -> Index:
         """Return the leaf (position) above a NIC port."""
-        return port // self.ports_per_leaf
+        group = self.rails * self.ports_per_leaf
+        return port // group * self.rails + port % self.rails
 
     def pod_of_leaf(self, leaf: Index) -> Index:
         """Return the pod of a leaf."""
@@ -221,10 +277,10 @@ class Topology:
     sites: tuple[SiteBlock, ...]
     blocks: tuple[PlaneBlock, ...]
     trunks: tuple[TrunkBlock, ...]
+    first: tuple[int, int, int, int, int, int]
+    """The first node id of each kind, indexed by NodeKind."""
     planes: int
     split: bool
-    accelerators_per_host: int
-    nics_per_host: int
     anonymous: bool
     """The testbed names no site, so names of nodes carry none."""
 
@@ -243,19 +299,35 @@ class Topology:
         """Number of cables."""
         return len(self.links.a)
 
-    @cached_property
-    def first(self) -> tuple[int, int, int, int]:
-        """Return the first node id of each kind, indexed by NodeKind."""
-        last = self.sites[-1]
-        hosts = sum(site.hosts for site in self.sites)
-        first_host = self.sites[0].first_host
-        nics = last.first_nic + last.nics
-        return (0, first_host, first_host + hosts, first_host + hosts + nics)
+    @property
+    def accelerators_per_host(self) -> int:
+        """Accelerators of a host of the first site; those of other sites may differ."""
+        return self.sites[0].accelerators_per_host
+
+    @property
+    def nics_per_host(self) -> int:
+        """NICs of a host of the first site; those of other sites may differ."""
+        return self.sites[0].nics_per_host
+
+    @property
+    def nics(self) -> int:
+        """Number of NICs."""
+        return self.first[NodeKind.SWITCH] - self.first[NodeKind.NIC]
 
     @property
     def endpoints(self) -> int:
-        """Number of endpoints (NICs)."""
-        return self.first[NodeKind.SWITCH] - self.first[NodeKind.NIC]
+        """Number of endpoints: NICs, or accelerators where there are none."""
+        return self.nics or self.first[NodeKind.HOST]
+
+    @property
+    def first_endpoint(self) -> int:
+        """Node id of endpoint 0."""
+        return self.first[NodeKind.NIC] if self.nics else self.first[NodeKind.ACCELERATOR]
+
+    @property
+    def arithmetic(self) -> bool:
+        """Whether all of it is Clos planes (and trunks), over which paths follow from indices."""
+        return not any(block.direct for block in self.blocks)
 
     def block(self, site: int, plane: int) -> PlaneBlock:
         """Return the layout of one plane of one site."""
@@ -263,7 +335,7 @@ class Topology:
 
     def site_of(self, endpoint: Index) -> Index:
         """Return the site of an endpoint."""
-        return self.nodes.site[self.first[NodeKind.NIC] + endpoint]
+        return self.nodes.site[self.first_endpoint + endpoint]
 
     def port_of(self, endpoint: Index) -> Index:
         """Return an endpoint's NIC-port position in its plane, or in every plane when split."""
@@ -273,7 +345,7 @@ class Topology:
 
     def plane_of(self, endpoint: Index) -> Index:
         """Return the plane of an endpoint's one port; -1 when its ports are split over all."""
-        return self.nodes.plane[self.first[NodeKind.NIC] + endpoint]
+        return self.nodes.plane[self.first_endpoint + endpoint]
 
     @cached_property
     def adjacency(self) -> Adjacency:
@@ -294,12 +366,16 @@ class Topology:
         )
 
     def to_networkx(self) -> "nx.MultiGraph[int]":
-        """Return a networkx view of NICs, switches and cables, for small graphs only."""
+        """Return a networkx view of NICs, switches and cables, for small graphs only.
+
+        Members of laid-out supernodes and accelerators cabled directly are in it too.
+        """
         import networkx as nx
 
         graph: nx.MultiGraph[int] = nx.MultiGraph(name=self.name)
-        network = np.flatnonzero(self.nodes.kind >= NodeKind.NIC)
-        for node in network.tolist():
+        network = self.nodes.kind >= NodeKind.NIC
+        network[self.links.a] = True  # accelerators with cables of their own
+        for node in np.flatnonzero(network).tolist():
             graph.add_node(
                 node,
                 kind=NodeKind(int(self.nodes.kind[node])).name.lower(),

@@ -3,17 +3,18 @@
 Each check returns sentences about what is wrong; none means that it holds.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
+from ctestbed.topology.closed_forms import plane_counts, supernode_counts
+from ctestbed.topology.fabrics import AnyFabric
 from ctestbed.topology.graph import Column, LinkClass, NodeKind, Tier, Topology
 from ctestbed.topology.load import LoadedTestbed
 from ctestbed.topology.names import link_name, node_name
 from ctestbed.topology.shapes import Plan
-from ctestbed.topology.testbed import Fabric
 
 MAX_SHOWN: Final = 3
 COUNTED: Final = ("NIC ports", "switches", "inter-switch cables")
@@ -37,36 +38,48 @@ def check_counts(topology: Topology, plan: Plan, loaded: LoadedTestbed) -> list[
     for row, block in enumerate(topology.blocks):
         site = plan.sites[block.site]
         fabric = _fabric_at(loaded, site.path)
-        expected = closed_form(fabric, plan.nics_per_host, plan.planes, split=plan.split)
-        for what, found, formula in zip(COUNTED, counted, expected, strict=True):
-            if found[row] != formula:
-                place = f"plane {block.plane}"
-                place += "" if plan.anonymous else f" of site {site.name!r}"
-                wrong.append(f"{place} has {found[row]} {what}; its closed form says {formula}")
+        expected = plane_counts(fabric, site.nics_per_host, loaded.testbed.planes, block.plane)
+        place = f"plane {block.plane}"
+        place += "" if plan.anonymous else f" of site {site.name!r}"
+        wrong += _compare(place, COUNTED, [found[row] for found in counted], expected)
+    return wrong + _check_supernode_counts(topology, plan, loaded)
+
+
+def _compare(
+    place: str, what: Sequence[str], found: Sequence[int], expected: Sequence[int]
+) -> list[str]:
+    return [
+        f"{place} has {counted} {noun}; its closed form says {formula}"
+        for noun, counted, formula in zip(what, found, expected, strict=True)
+        if counted != formula
+    ]
+
+
+def _check_supernode_counts(topology: Topology, plan: Plan, loaded: LoadedTestbed) -> list[str]:
+    """Recount the scale-up switches and bundles of each site."""
+    nodes, links = topology.nodes, topology.links
+    scale_up = links.klass == LinkClass.SCALE_UP
+    found = [
+        np.bincount(rows, minlength=len(plan.sites)).tolist()
+        for rows in (
+            nodes.site[nodes.kind == NodeKind.SCALE_UP_SWITCH],
+            nodes.site[links.a[scale_up]],
+        )
+    ]
+    wrong = []
+    for position, site in enumerate(plan.sites):
+        own = loaded.testbed.sites[position].supernode if loaded.testbed.sites else None
+        supernode = own or loaded.testbed.supernode
+        expected = (0, 0)
+        if supernode is not None:
+            expected = supernode_counts(supernode, site.hosts, site.accelerators_per_host)
+        place = "the supernodes" + ("" if plan.anonymous else f" of site {site.name!r}")
+        both = (found[0][position], found[1][position])
+        wrong += _compare(place, ("switches", "bundles"), both, expected)
     return wrong
 
 
-def closed_form(fabric: Fabric, nics: int, planes: int, *, split: bool) -> tuple[int, int, int]:
-    """Return one plane's NIC ports, switches and inter-switch cables, from the file's numbers.
-
-    Two tiers of order k: k^2/2, 3k/2, k^2/2; three: k^3/4, 5k^2/4, k^3/2; a split port makes
-    order k * planes. By counts: a leaf has hosts * NICs (/ planes, when dealt out) below it.
-    """
-    if fabric.k is not None:
-        k = fabric.k * planes if split else fabric.k
-        return (
-            (k**3 // 4, 5 * k**2 // 4, k**3 // 2)
-            if fabric.has_cores
-            else (k**2 // 2, 3 * k // 2, k**2 // 2)
-        )
-    pods, cores = fabric.pods or 1, fabric.cores or 0
-    leaves, spines = fabric.leaves or 0, fabric.spines or 0
-    below = (fabric.hosts_per_leaf or 0) * nics // (1 if split else planes)
-    cables = pods * leaves * spines * (fabric.parallel or 1) + pods * cores
-    return pods * leaves * below, pods * (leaves + spines) + cores, cables
-
-
-def _fabric_at(loaded: LoadedTestbed, path: tuple[str | int, ...]) -> Fabric:
+def _fabric_at(loaded: LoadedTestbed, path: tuple[str | int, ...]) -> AnyFabric:
     testbed = loaded.testbed
     fabric = testbed.fabric if len(path) == 1 else (testbed.fabrics or {})[str(path[1])]
     assert fabric is not None  # noqa: S101 - the plan came from this very file
@@ -89,9 +102,11 @@ def check_ports(topology: Topology, plan: Plan) -> list[str]:
         f"port {k % width} of {node_name(topology, k // width)} holds two cables"
         for k in twice.tolist()
     ]
-    radix = np.array([site.radix or np.iinfo(np.int32).max for site in plan.sites])
-    is_switch = topology.nodes.kind[node] == NodeKind.SWITCH
-    over = is_switch & (port > radix[topology.nodes.site[node]])
+    most = np.iinfo(np.int32).max
+    radix = np.array([[plane.radix or most for plane in site.planes] for site in plan.sites])
+    nodes = topology.nodes
+    is_switch = nodes.kind[node] == NodeKind.SWITCH
+    over = is_switch & (port > radix[nodes.site[node], np.where(is_switch, nodes.plane[node], 0)])
     return wrong + [
         f"port {int(port[row])} of {node_name(topology, int(node[row]))} is above its radix"
         for row in np.flatnonzero(over)[:MAX_SHOWN]
@@ -105,12 +120,20 @@ def check_tiers(topology: Topology) -> list[str]:
     same_site = nodes.site[links.a] == nodes.site[links.b]
     trunk = links.klass == LinkClass.TRUNK
     host = links.klass == LinkClass.HOST
-    tops = np.array([topology.block(site, 0).tiers for site in range(len(topology.sites))])
+    blocks = [topology.block(site, 0) for site in range(len(topology.sites))]
+    tops = np.array([block.tiers for block in blocks])
+    equals = np.array([block.direct for block in blocks])[nodes.site[links.a]] & ~host
     top_ends = (tier_a == tops[nodes.site[links.a]]) & (tier_b == tops[nodes.site[links.b]])
+    climbs = (tier_b == tier_a + 1) & (host == (nodes.kind[links.a] == NodeKind.NIC))
     good = np.where(
-        trunk, ~same_site & top_ends, same_site & (tier_b == tier_a + 1) & (host == (tier_a == 0))
+        trunk, ~same_site & top_ends, same_site & np.where(equals, tier_a == tier_b, climbs)
     )
-    return _name_links(topology, ~good, "joins ends of the wrong tiers or sites")
+    scale_up = links.klass == LinkClass.SCALE_UP
+    together = nodes.supernode[links.a] == nodes.supernode[links.b]
+    member = np.isin(nodes.kind[links.a], (NodeKind.ACCELERATOR, NodeKind.CPU))
+    rises = tier_b == np.where(member, Tier.LEAF, Tier.SPINE)
+    good = np.where(scale_up, together & rises & (member | (tier_a == Tier.LEAF)), good)
+    return _name_links(topology, ~good, "joins ends of the wrong tiers, sites or supernodes")
 
 
 def check_planes(topology: Topology) -> list[str]:
@@ -118,13 +141,14 @@ def check_planes(topology: Topology) -> list[str]:
     nodes, links = topology.nodes, topology.links
     plane_a, plane_b = nodes.plane[links.a], nodes.plane[links.b]
     split_end = (nodes.kind[links.a] == NodeKind.NIC) & (plane_a < 0)
-    crosses = (plane_b != links.plane) | ((plane_a != links.plane) & ~split_end)
+    network = links.klass != LinkClass.SCALE_UP
+    crosses = network & ((plane_b != links.plane) | ((plane_a != links.plane) & ~split_end))
     wrong = _name_links(topology, crosses, "crosses from one plane to another")
     host = links.klass == LinkClass.HOST
     nic = links.a[host].astype(np.int64) - topology.first[NodeKind.NIC]
-    seen = np.bincount(nic * topology.planes + links.plane[host])
-    seen = np.pad(seen, (0, topology.endpoints * topology.planes - len(seen)))
-    per_plane = seen.reshape(topology.endpoints, topology.planes)
+    nics = topology.nics
+    seen = np.bincount(nic * topology.planes + links.plane[host], minlength=nics * topology.planes)
+    per_plane = seen.reshape(nics, topology.planes)
     short = (per_plane.sum(axis=1) != topology.ports_per_nic) | (per_plane > 1).any(axis=1)
     wrong += [
         f"{node_name(topology, topology.first[NodeKind.NIC] + nic)} has "
@@ -137,32 +161,54 @@ def check_planes(topology: Topology) -> list[str]:
 def check_connected(topology: Topology) -> list[str]:
     """In each plane, every NIC port reaches every other."""
     labels = component_labels(topology)
-    first = topology.first[NodeKind.SWITCH]
     nodes = topology.nodes
-    leaf = np.flatnonzero(nodes.tier == Tier.LEAF)
+    ends = np.flatnonzero(nodes.tier == Tier.LEAF)
+    ends = ends[nodes.kind[ends] == NodeKind.SWITCH]
+    routers = np.flatnonzero((nodes.kind == NodeKind.ACCELERATOR) & (nodes.plane >= 0))
+    ends = np.concatenate([ends, routers])
     wrong = []
     for plane in range(topology.planes):
-        leaves = leaf[nodes.plane[leaf] == plane]
-        parts, starts = np.unique(labels[leaves - first], return_index=True)
+        mine = ends[nodes.plane[ends] == plane]
+        parts, starts = np.unique(labels[mine], return_index=True)
         if len(parts) > 1:
-            samples = [node_name(topology, int(leaves[row])) for row in starts[:MAX_SHOWN]]
+            samples = [node_name(topology, int(mine[row])) for row in starts[:MAX_SHOWN]]
             wrong.append(
                 f"plane {plane} falls into {len(parts)} parts that cannot reach each other, "
                 f"such as those of {' and '.join(samples)}"
             )
-    return wrong
+    return wrong + _check_supernodes_connected(topology)
+
+
+def _check_supernodes_connected(topology: Topology) -> list[str]:
+    """In each laid-out supernode, all members with bundles reach each other."""
+    scale_up = topology.links.klass == LinkClass.SCALE_UP
+    if not scale_up.any():
+        return []
+    labels = _spread_labels(topology, scale_up)
+    on_it = np.unique(topology.links.a[scale_up])
+    pairs = np.unique(np.stack([topology.nodes.supernode[on_it], labels[on_it]]), axis=1)
+    domains, parts = np.unique(pairs[0], return_counts=True)
+    return [
+        f"supernode {domain} falls into {count} parts that cannot reach each other"
+        for domain, count in zip(domains.tolist(), parts.tolist(), strict=True)
+        if count > 1
+    ][:MAX_SHOWN]
 
 
 def component_labels(topology: Topology) -> Column:
-    """Label each switch with the lowest switch it reaches over switches alone.
+    """Label each node with the lowest one it reaches over cables between switches, or equals."""
+    klass = topology.links.klass
+    return _spread_labels(topology, (klass == LinkClass.FABRIC) | (klass == LinkClass.TRUNK))
+
+
+def _spread_labels(topology: Topology, chosen: Column) -> Column:
+    """Label each node with the lowest one it reaches over the chosen links.
 
     Minimum labels spread along cables and halve their chains, so the rounds needed are of the
     order of the log of the diameter.
     """
-    first = topology.first[NodeKind.SWITCH]
-    between = topology.links.klass != LinkClass.HOST
-    a, b = topology.links.a[between] - first, topology.links.b[between] - first
-    labels = np.arange(topology.node_count - first)
+    a, b = topology.links.a[chosen], topology.links.b[chosen]
+    labels = np.arange(topology.node_count)
     while True:
         lower = np.minimum(labels[a], labels[b])
         spread = labels.copy()

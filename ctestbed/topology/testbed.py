@@ -4,155 +4,19 @@ Models only: what a field may hold. Whether the numbers make a buildable network
 question; other layers read their own sections (`confidential`, `memory`, `transfers`, `expect`).
 """
 
-import re
-from decimal import Decimal
-from typing import Annotated, Any, Final, Literal, TypeAlias
+from typing import Annotated, Final, Literal, TypeAlias
 
-from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema, model_validator
+from pydantic import Field, model_validator
 
-from ctestbed.core.spec import (
-    LengthOrUnknown,
-    RateOrUnknown,
-    Size,
-    SizeOrUnknown,
-    SpecModel,
-    TimeOrUnknown,
-)
-from ctestbed.topology.tiers import Tier
+from ctestbed.core.spec import RateOrUnknown, Size, SizeOrUnknown, SpecModel, TimeOrUnknown
+from ctestbed.topology.fabrics import Fabric
+from ctestbed.topology.fields import Cable, Count, Name, Route, Text, refusal
 
-MAX_COUNT: Final = 2**22
-"""The largest count a field may give; whole fabrics are bounded by memory further on."""
-
-MAX_REFRACTIVE_INDEX: Final = 4
-
-Count: TypeAlias = Annotated[int, Field(ge=1, le=MAX_COUNT)]
-NAME_PATTERN: Final = r"[a-z0-9][a-z0-9._-]{0,62}"
-
-
-def _name(value: str) -> str:
-    if re.fullmatch(NAME_PATTERN, value) is None:
-        raise ValueError(f"{value[:80]!r} is not a name: small letters, digits, then . _ - too")
-    return value
-
-
-Name: TypeAlias = Annotated[
-    str,
-    AfterValidator(_name),
-    WithJsonSchema({"type": "string", "pattern": f"^{NAME_PATTERN}$"}),
-]
-Text: TypeAlias = Annotated[str, Field(min_length=1, max_length=2000)]
 Platform: TypeAlias = Literal[
     "csv", "csv2", "csv3", "sev", "sev-es", "snp", "tdx", "cca", "virtcca", "plain"
 ]
 
-
-def _index_of_refraction(value: Any) -> Decimal:
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not is_number or not 1 <= value <= MAX_REFRACTIVE_INDEX:
-        raise ValueError(
-            f"{value!r} is not a refractive index (from 1 to {MAX_REFRACTIVE_INDEX}; "
-            "glass fibre: 1.468)"
-        )
-    return Decimal(str(value))
-
-
-RefractiveIndex: TypeAlias = Annotated[
-    Decimal,
-    BeforeValidator(_index_of_refraction),
-    WithJsonSchema(
-        {"type": "number", "minimum": 1, "maximum": MAX_REFRACTIVE_INDEX, "examples": [1.468]}
-    ),
-]
-
-
-def refusal(code: str, message: str, hint: str) -> ValueError:
-    """Return the error a validator raises to become a finding with this code and hint."""
-    return ValueError(f"{code}\0{message}\0{hint}")
-
-
-class Cable(SpecModel):
-    """Figures of one class of cables; what is left out comes from the fabric's own figures."""
-
-    rate: RateOrUnknown | None = None
-    delay: TimeOrUnknown | None = None
-    length: LengthOrUnknown | None = None
-    refractive_index: RefractiveIndex | None = None
-
-    @model_validator(mode="after")
-    def _one_delay(self) -> "Cable":
-        if self.delay is not None and self.length is not None:
-            raise refusal(
-                "CTB-T001",
-                "both `delay` and `length` are given, and either decides the other",
-                "keep one of them",
-            )
-        if self.refractive_index is not None and self.length is None:
-            raise refusal(
-                "CTB-T001", "`refractive_index` has no `length` to act on", "give a `length`"
-            )
-        return self
-
-
-class Fabric(Cable):
-    """A fat-tree of two or three tiers: regular of order `k`, or given by its counts.
-
-    Counts are of one plane: with two tiers `leaves`, `hosts_per_leaf`, `spines`; with three also
-    `pods` (then leaves and spines are per pod) and `cores`. `parallel` is the number of cables
-    between a leaf and each of its spines. `radix` and `rate` are of a whole switch port; planes
-    of form nic-split break every port into as many as there are planes, `k` included.
-    """
-
-    kind: Literal["fat-tree"]
-    tiers: Literal[2, 3]
-    k: Count | None = None
-    pods: Count | None = None
-    leaves: Count | None = None
-    hosts_per_leaf: Count | None = None
-    spines: Count | None = None
-    cores: Count | None = None
-    parallel: Count | None = None
-    radix: Count | None = None
-    mtu: SizeOrUnknown | None = None
-    host_links: Cable | None = None
-    spine_links: Cable | None = None
-    core_links: Cable | None = None
-
-    @property
-    def has_cores(self) -> bool:
-        """Whether a third tier stands above the spines."""
-        return self.tiers > Tier.SPINE
-
-    @model_validator(mode="after")
-    def _one_form(self) -> "Fabric":
-        counts = ["leaves", "hosts_per_leaf", "spines"]
-        upper = ["pods", "cores"]
-        stray = [] if self.has_cores else self._given([*upper, "core_links"])
-        if stray:
-            raise refusal(
-                "CTB-T002",
-                f"`{stray[0]}` has no place in a fat-tree of two tiers",
-                "set `tiers: 3`, or leave it out",
-            )
-        given = self._given(counts + upper)
-        given_beside_k = given or self._given(["parallel"])
-        if self.k is not None and given_beside_k:
-            raise refusal(
-                "CTB-T002",
-                f"`k` decides the counts, so `{given_beside_k[0]}` has no place beside it",
-                "keep `k` alone, or give the counts without it",
-            )
-        needed = counts + upper if self.has_cores else counts
-        missing = [key for key in needed if key not in given]
-        if self.k is None and missing:
-            raise refusal(
-                "CTB-T002",
-                f"a fat-tree of {self.tiers} tiers without `k` needs `{'`, `'.join(missing)}`",
-                "give `k`, or all the counts",
-            )
-        return self
-
-    def _given(self, keys: list[str]) -> list[str]:
-        return [key for key in keys if getattr(self, key) is not None]
+MAX_PLANES: Final = 1024
 
 
 class Host(SpecModel):
@@ -162,36 +26,106 @@ class Host(SpecModel):
     nics: Annotated[int, Field(ge=1, le=1024)] = 1
 
 
+class PlaneOverride(SpecModel):
+    """What one plane of a fat-tree has otherwise: counts as in `FatTree`, rates of a whole port.
+
+    `leaves` and `spines` are per pod; NIC ports below all leaves stay as many.
+    """
+
+    plane: Annotated[int, Field(ge=0, lt=MAX_PLANES)]
+    leaves: Count | None = None
+    spines: Count | None = None
+    cores: Count | None = None
+    parallel: Count | None = None
+    radix: Count | None = None
+    host_links: Cable | None = None
+    spine_links: Cable | None = None
+    core_links: Cable | None = None
+
+
 class Planes(SpecModel):
     """Independent copies of the fabric, and how hosts reach them.
 
     nic-per-plane: NIC i of a site is in plane i mod `count`. nic-split: every NIC has `count`
-    ports, one in each plane, each of the whole port's rate divided by `count`.
+    ports, one in each plane, each of the whole port's rate divided by `count`. `overrides` says
+    where a plane differs from the rest.
     """
 
     count: Annotated[int, Field(ge=1, le=256)]
     form: Literal["nic-per-plane", "nic-split"] = "nic-per-plane"
+    overrides: list[PlaneOverride] = Field(default_factory=list)
+
+
+class UpperSwitches(SpecModel):
+    """The second tier of a scale-up network: in each sub-plane, switches above all hosts' own.
+
+    `rate` is what one first-tier switch sends up, over all its cables; left out, its members'.
+    """
+
+    switches: Count
+    rate: RateOrUnknown
+    delay: TimeOrUnknown | None = None
 
 
 class ScaleUp(SpecModel):
-    """The links inside a supernode: each accelerator's rate one way, and the delay of a hop."""
+    """The links inside a supernode: each accelerator's rate one way, and the delay of a hop.
+
+    With `switches`, the network is laid out: every member has one bundle of an equal part of its
+    rate to each of them. They are the supernode's, or with `upper` each host's own: then switch i
+    of every host is in sub-plane i, below that sub-plane's upper switches.
+    """
 
     rate: RateOrUnknown
     delay: TimeOrUnknown
+    switches: Annotated[int, Field(ge=1, le=4096)] | None = None
+    upper: UpperSwitches | None = None
+
+    @model_validator(mode="after")
+    def _upper_stands_on_switches(self) -> "ScaleUp":
+        if self.upper is not None and self.switches is None:
+            raise refusal(
+                "CTB-T017",
+                "`upper` switches stand above `switches` of every host, and none are given",
+                "give `switches`: one of each host in every sub-plane",
+            )
+        return self
+
+
+class CPUs(SpecModel):
+    """Host processors that are members of a supernode, and the memory behind each.
+
+    With a `rate` a processor has cables of its own to the scale-up switches; left out, it is
+    reached through its host's accelerators.
+    """
+
+    per_host: Annotated[int, Field(ge=1, le=1024)]
+    rate: RateOrUnknown | None = None
+    memory: SizeOrUnknown | None = None
 
 
 class Supernode(SpecModel):
-    """A scale-up domain: this many accelerators, of whole hosts that follow one another."""
+    """A scale-up domain: this many accelerators, of whole hosts that follow one another.
+
+    `memory` is of each accelerator; with that of `cpus` it is what the domain can pool.
+    """
 
     accelerators: Count
     scale_up: ScaleUp
+    memory: SizeOrUnknown | None = None
+    cpus: CPUs | None = None
 
 
 class Site(SpecModel):
-    """A place with its own fabric; `fabric` names one of `fabrics`."""
+    """A place with its own fabric; `fabric` names one of `fabrics`.
+
+    `host` and `supernode` stand in for the testbed's, where vendors differ.
+    """
 
     name: Name
     fabric: Name | None = None
+    vendor: Text | None = None
+    host: Host | None = None
+    supernode: Supernode | None = None
 
 
 class Lossless(SpecModel):
@@ -201,18 +135,37 @@ class Lossless(SpecModel):
     headroom: SizeOrUnknown
 
 
-class Trunk(Cable):
-    """Long-haul cables between two sites: in each plane, `links` per pair of top switches."""
+class Trunk(Route):
+    """Long-haul cables between two sites: in each plane, `links` per pair of top switches.
+
+    `switches` takes only so many of each site's top switches, the first ones. `capacity` is what
+    the fibre system carries one way, over all cables. `protection` is the route that traffic
+    moves to when the first is cut: standby, so it adds no capacity.
+    """
 
     between: Annotated[list[Name], Field(min_length=2, max_length=2)]
     rate: RateOrUnknown
     links: Count = 1
+    switches: Count | None = None
+    capacity: RateOrUnknown | None = None
+    protection: Route | None = None
     lossless: Lossless | None = None
 
     @model_validator(mode="after")
     def _has_delay(self) -> "Trunk":
         if self.delay is None and self.length is None:
             raise refusal("CTB-T003", "a trunk needs a `length` or a `delay`", "`length: 150km`")
+        standby = self.protection
+        if standby is not None and standby.delay is None and standby.length is None:
+            raise refusal(
+                "CTB-T003", "the protection route needs a `length` or a `delay`", "`length: 180km`"
+            )
+        if standby is not None and standby.rate is not None:
+            raise refusal(
+                "CTB-T001",
+                "the protection route carries the trunk's own cables, so it has no `rate`",
+                "leave `protection.rate` out",
+            )
         return self
 
 

@@ -10,14 +10,17 @@ class NodeKind(IntEnum):
     HOST = 1
     NIC = 2
     SWITCH = 3
+    SCALE_UP_SWITCH = 4
+    CPU = 5
 
 
 class LinkClass(IntEnum):
-    """What a cable joins: NIC and leaf, two switches of one site, or two sites."""
+    """What a cable joins: NIC and leaf, two of one site's network, two sites, a supernode's own."""
 
     HOST = 0
     FABRIC = 1
     TRUNK = 2
+    SCALE_UP = 3
 
 
 class Tier(IntEnum):

@@ -15,7 +15,7 @@ from ctestbed.topology.graph import Topology
 from ctestbed.topology.invariants import INVARIANTS
 from ctestbed.topology.load import LoadedTestbed
 from ctestbed.topology.plan import plan_testbed
-from ctestbed.topology.shapes import Plan
+from ctestbed.topology.shapes import Plan, SitePlan
 
 BUILDABLE: Final = "the file describes a network that can be built"
 
@@ -45,6 +45,10 @@ def validate_testbed(loaded: LoadedTestbed) -> Validation:
     topology = None
     if plan is None:
         checks += [Check(invariant.name, None) for invariant in INVARIANTS]
+    elif plan.counts_only is not None:
+        checks += [Check(invariant.name, None) for invariant in INVARIANTS]
+        findings += [_counts_only(loaded, site) for site in plan.sites if site.counts_only]
+        findings += _design_notes(loaded, plan)
     else:
         topology = lay_out(plan)
         for invariant in INVARIANTS:
@@ -57,6 +61,12 @@ def validate_testbed(loaded: LoadedTestbed) -> Validation:
         findings += _design_notes(loaded, plan)
     findings += _unknowns(loaded)
     return Validation(plan, topology, tuple(checks), tuple(findings))
+
+
+def _counts_only(loaded: LoadedTestbed, site: SitePlan) -> Finding:
+    text = f"counts only, without a graph: {site.counts_only}"
+    hint = "nothing but its counts can be checked, shown or compared"
+    return Finding("CTB-T056", "note", text, loaded.document.where(site.path), hint)
 
 
 def unknown_paths(model: BaseModel, path: YAMLPath = ()) -> Iterator[YAMLPath]:
@@ -97,7 +107,7 @@ def _design_notes(loaded: LoadedTestbed, plan: Plan) -> Iterator[Finding]:
 
     seen: set[tuple[YAMLPath, str]] = set()
     for position, site in enumerate(plan.sites):
-        if site.radix is None and (site.path, "radix") not in seen:
+        if site.switches and site.radix is None and (site.path, "radix") not in seen:
             seen.add((site.path, "radix"))
             text = "no `radix` is given, so the ports that switches have are not checked"
             yield note("CTB-T041", text, site.path, "give the ports of a switch: `radix: 64`")
@@ -108,10 +118,11 @@ def _design_notes(loaded: LoadedTestbed, plan: Plan) -> Iterator[Finding]:
                 seen.add((path, layer))
                 text = f"{layer} cables narrow the traffic from below {format_ratio(narrowing)}"
                 yield note("CTB-T042", text, path, "intended? then read results with it in mind")
-    if not plan.split and plan.nics_per_host % plan.planes:
-        text = f"the {plan.nics_per_host} NICs of a host do not reach all {plan.planes} planes"
-        hint = "two hosts without a plane in common cannot exchange traffic directly"
-        yield note("CTB-T043", text, ("planes",), hint)
+        if not plan.split and site.nics_per_host % plan.planes and (site.path, "nics") not in seen:
+            seen.add((site.path, "nics"))
+            text = f"the {site.nics_per_host} NICs of a host do not reach all {plan.planes} planes"
+            hint = "two hosts without a plane in common cannot exchange traffic directly"
+            yield note("CTB-T043", text, ("planes",), hint)
     for index, trunk in enumerate(loaded.testbed.trunks):
         if trunk.lossless is None:
             text = f"the trunk {' - '.join(trunk.between)} names no lossless class"

@@ -104,15 +104,10 @@ def test_published_totals(document: dict[str, Any], expected: tuple[int | None, 
 def test_plan_counts_equal_the_arrays(document: dict[str, Any]) -> None:
     loaded = load_document(document)
     plan, topology = require_plan(loaded), build_topology(loaded)
-    kinds = np.bincount(topology.nodes.kind, minlength=4).tolist()
-    assert kinds == [
-        plan.hosts * plan.accelerators_per_host,
-        plan.hosts,
-        plan.hosts * plan.nics_per_host,
-        plan.switches,
-    ]
+    kinds = np.bincount(topology.nodes.kind, minlength=6).tolist()
+    assert kinds == [plan.accelerators, plan.hosts, plan.nics, plan.switches, 0, 0]
     assert topology.link_count == plan.links
-    assert topology.endpoints == plan.hosts * plan.nics_per_host
+    assert topology.endpoints == plan.nics
     for column in (topology.links.a, topology.links.b, topology.links.a_port, topology.links.klass):
         assert (column >= 0).all()
 
