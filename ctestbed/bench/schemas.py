@@ -19,6 +19,8 @@ DATA_TYPES: Final[dict[str, tuple[str, str]]] = {
     "ctestbed.topology.show/1": ("ctestbed.topology.describe", "ShowData"),
     "ctestbed.topology.validate/1": ("ctestbed.topology.commands", "ValidateData"),
     "ctestbed.topology.import/1": ("ctestbed.topology.importing", "ImportData"),
+    "ctestbed.topology.as-built/1": ("ctestbed.topology.comparing", "AsBuiltData"),
+    "ctestbed.topology.diff/1": ("ctestbed.topology.comparing", "DiffData"),
     "ctestbed.topology.build/1": ("ctestbed.topology.generate", "BuildData"),
     "ctestbed.topology.export/1": ("ctestbed.topology.exporting", "ExportData"),
     "ctestbed.route.path/1": ("ctestbed.routing.commands", "PathData"),
@@ -54,6 +56,8 @@ def list_schemas() -> list[tuple[str, str]]:
 
 def _command_of(name: str) -> str:
     _, noun, verb = name.split("/", 1)[0].split(".")
+    if verb == "as-built":
+        return f"ctestbed {noun} validate --as-built"
     return f"ctestbed {noun}" if noun == verb else f"ctestbed {noun} {verb}"
 
 

@@ -5,19 +5,37 @@ from typing import Annotated, Any, TypeAlias
 import typer
 
 from ctestbed.cli._command import Reply, command, noun_app
-from ctestbed.cli._options import TestbedArgument
+from ctestbed.cli._options import TestbedArgument, complete_testbed
 
 app = noun_app("topology", help="Build, show and validate fabrics.")
 
 Count: TypeAlias = int | None
+
+FromOption: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--from",
+        metavar="FORMAT",
+        help="Format of the record of cables; told by its content otherwise.",
+        show_default=False,
+    ),
+]
+Line: TypeAlias = str | None
+Flag: TypeAlias = bool | None
 
 
 def _count(help: str) -> Any:  # noqa: A002 - Typer's own word
     return typer.Option(min=1, metavar="N", help=help, show_default=False)
 
 
+def _text(help: str, metavar: str = "TEXT") -> Any:  # noqa: A002 - Typer's own word
+    return typer.Option(metavar=metavar, help=help, show_default=False)
+
+
 def _complete_kind(incomplete: str) -> list[str]:
-    return [kind for kind in ("fat-tree",) if kind.startswith(incomplete)]
+    from ctestbed.topology.tiers import KINDS
+
+    return [kind for kind in KINDS if kind.startswith(incomplete)]
 
 
 def _complete_format(incomplete: str) -> list[str]:
@@ -43,41 +61,58 @@ def show(testbed: TestbedArgument) -> Reply:
 
 
 @command(app, "validate", example="ctestbed topology validate lab-128")
-def validate(testbed: TestbedArgument) -> Reply:
-    """Check that a testbed's network can be built and is sound; exit 10 if it is not."""
-    from ctestbed.topology.commands import TestbedRequest, run_validate
-
-    return Reply(run_validate(TestbedRequest(testbed)))
-
-
-@command(
-    app,
-    "import",
-    example="ctestbed topology build fat-tree --k 4 | ctestbed topology import -",
-)
-def import_(
-    file: Annotated[
+def validate(
+    testbed: Annotated[
         str,
-        typer.Argument(metavar="FILE", help="What was cabled, in any format, or - for stdin."),
+        typer.Argument(
+            metavar="TESTBED|FILE",
+            help="A testbed file, the name of a built-in one, a record of cables, or - for stdin.",
+            autocompletion=complete_testbed,
+        ),
     ],
-    from_format: Annotated[
+    *,
+    as_built: Annotated[
         str | None,
         typer.Option(
-            "--from",
-            metavar="FORMAT",
-            help="Its format, where its content does not tell.",
-            autocompletion=_complete_format,
+            "--as-built",
+            metavar="CABLES",
+            help="What was cabled, in any format that can be imported: compare it with the design.",
             show_default=False,
         ),
     ] = None,
+    from_format: FromOption = None,
 ) -> Reply:
-    """Read a file of what is cabled, and report what it holds; exit 10 if that is no fabric.
+    """Check that a testbed's network is sound, or find what is cabled wrongly; exit 10 if so."""
+    from ctestbed.topology.comparing import ValidateRequest, run_validate_any
 
-    To get it in another form, pass the same file to `topology export`.
-    """
-    from ctestbed.topology.importing import ImportRequest, run_import
+    return Reply(run_validate_any(ValidateRequest(testbed, as_built, from_format)))
 
-    return Reply(run_import(ImportRequest(file, from_format)))
+
+@command(app, "diff", example="ctestbed topology diff lab-128 lab-128")
+def diff(
+    a: Annotated[
+        str,
+        typer.Argument(
+            metavar="A",
+            help="A testbed or a record of cables.",
+            autocompletion=complete_testbed,
+        ),
+    ],
+    b: Annotated[
+        str,
+        typer.Argument(
+            metavar="B",
+            help="The one to compare with it.",
+            autocompletion=complete_testbed,
+        ),
+    ],
+    *,
+    from_format: FromOption = None,
+) -> Reply:
+    """Say in which cables and devices two networks differ; exit 10 if they do."""
+    from ctestbed.topology.comparing import DiffRequest, run_diff
+
+    return Reply(run_diff(DiffRequest(a, b, from_format)))
 
 
 @command(
@@ -88,62 +123,154 @@ def import_(
 )
 def build(
     kind: Annotated[
-        str, typer.Argument(metavar="KIND", help="fat-tree.", autocompletion=_complete_kind)
+        str,
+        typer.Argument(
+            metavar="KIND",
+            help="fat-tree, rail-optimised, rail-only, slim-fly, dragonfly, torus, full-mesh or "
+            "scale-up.",
+            autocompletion=_complete_kind,
+        ),
     ],
     *,
     k: Annotated[Count, _count("Ports per switch of a regular fat-tree.")] = None,
     tiers: Annotated[
-        Count, typer.Option(min=2, max=3, help="2 or 3; 3 unless two-tier counts are given.")
+        Count,
+        typer.Option(
+            min=2, max=3, help="2 or 3; 3 unless two-tier counts are given.", show_default=False
+        ),
     ] = None,
     pods: Annotated[Count, _count("Pods (three tiers).")] = None,
-    leaves: Annotated[Count, _count("Leaves; per pod with three tiers.")] = None,
+    leaves: Annotated[
+        Count, _count("Leaves; per pod with three tiers, per rail of rail-only.")
+    ] = None,
     hosts_per_leaf: Annotated[Count, _count("Hosts below a leaf.")] = None,
-    spines: Annotated[Count, _count("Spines; per pod with three tiers.")] = None,
+    spines: Annotated[
+        Count, _count("Spines; per pod with three tiers, per plane or rail of rail fabrics.")
+    ] = None,
     cores: Annotated[Count, _count("Cores (three tiers).")] = None,
     parallel: Annotated[Count, _count("Cables between a leaf and each of its spines.")] = None,
     radix: Annotated[Count, _count("Ports that a switch has.")] = None,
-    rate: Annotated[str, typer.Option(help="Rate of a port, or unknown.")] = "100Gbps",
-    delay: Annotated[str, typer.Option(help="One-way delay of a cable, or unknown.")] = "1us",
-    planes: Annotated[int, typer.Option(min=1, help="Independent copies of the fabric.")] = 1,
-    plane_form: Annotated[
-        str, typer.Option(help="nic-per-plane, or nic-split (each NIC has a port in every plane).")
-    ] = "nic-per-plane",
-    accelerators: Annotated[int, typer.Option(min=1, help="Accelerators per host.")] = 1,
-    nics: Annotated[int, typer.Option(min=1, help="NICs per host.")] = 1,
-    name: Annotated[
-        str | None, typer.Option(help="Name of the testbed.", show_default=False)
+    rails: Annotated[Count, _count("Rails, each of one NIC of every host or domain.")] = None,
+    tors_per_rail: Annotated[
+        Count, _count("ToRs of a rail, each a plane: 2 is dual-ToR (rail-optimised).")
     ] = None,
+    segments: Annotated[
+        Count, _count("Segments; per pod with three tiers (rail-optimised).")
+    ] = None,
+    hosts_per_segment: Annotated[Count, _count("Hosts of a segment (rail-optimised).")] = None,
+    domains: Annotated[Count, _count("Scale-up domains (rail-only).")] = None,
+    q: Annotated[Count, _count("Order of the field, a prime power (slim-fly).")] = None,
+    counts_only: Annotated[
+        Flag,
+        typer.Option(
+            "--counts-only",
+            help="Count by the closed form, where no graph exists (slim-fly).",
+            show_default=False,
+        ),
+    ] = None,
+    p: Annotated[Count, _count("NICs at each router (slim-fly, dragonfly).")] = None,
+    a: Annotated[Count, _count("Routers of a group (dragonfly).")] = None,
+    h: Annotated[Count, _count("Global cables of each router (dragonfly).")] = None,
+    g: Annotated[Count, _count("Groups (dragonfly); a*h + 1 if left out.")] = None,
+    dims: Annotated[
+        Line, _text("Sides of the grid, such as 16x16x16 (torus, full-mesh).", "SIDES")
+    ] = None,
+    wrap: Annotated[
+        Flag, typer.Option(help="Close the lines to rings, or not (torus).", show_default=False)
+    ] = None,
+    cube: Annotated[Count, _count("Side of the blocks that slices are made of (torus).")] = None,
+    supernodes: Annotated[Count, _count("Supernodes (scale-up).")] = None,
+    rate: Annotated[str, typer.Option(help="Rate of a port, or unknown.")] = "100Gbps",
+    host_rate: Annotated[Line, _text("Rate of a NIC's cable, where it differs.", "RATE")] = None,
+    spine_rate: Annotated[
+        Line, _text("Rate of a leaf-spine cable, where it differs.", "RATE")
+    ] = None,
+    core_rate: Annotated[
+        Line, _text("Rate of a spine-core cable, where it differs.", "RATE")
+    ] = None,
+    delay: Annotated[str, typer.Option(help="One-way delay of a cable, or unknown.")] = "1us",
+    planes: Annotated[Count, _count("Independent copies of the fabric; 1 if left out.")] = None,
+    plane_form: Annotated[
+        Line,
+        _text(
+            "nic-per-plane (the usual), or nic-split: each NIC has a port in every plane.", "FORM"
+        ),
+    ] = None,
+    override: Annotated[
+        list[str] | None,
+        _text("What one plane of a fat-tree has otherwise, such as 7:spines=4.", "PLANE:KEY=N"),
+    ] = None,
+    accelerators: Annotated[
+        Count, _count("Accelerators per host; 1 if left out, in rail fabrics one for each NIC.")
+    ] = None,
+    nics: Annotated[
+        Count, _count("NICs per host; 1 if left out, in rail fabrics one for each rail.")
+    ] = None,
+    supernode: Annotated[Count, _count("Accelerators of a supernode.")] = None,
+    scale_up_rate: Annotated[
+        Line, _text("Rate of an accelerator inside its supernode; unknown if left out.", "RATE")
+    ] = None,
+    scale_up_delay: Annotated[
+        Line, _text("Delay of a hop inside a supernode; unknown if left out.", "TIME")
+    ] = None,
+    scale_up_switches: Annotated[
+        Count, _count("Switches of a supernode, or of each host below upper ones.")
+    ] = None,
+    upper_switches: Annotated[Count, _count("Upper scale-up switches of each sub-plane.")] = None,
+    upper_rate: Annotated[
+        Line, _text("What a switch below sends up in all; unknown if left out.", "RATE")
+    ] = None,
+    memory: Annotated[
+        Line, _text("Memory of an accelerator, for the pool of its supernode.", "SIZE")
+    ] = None,
+    cpus: Annotated[
+        Count, _count("Host processors of each host that are members of its supernode.")
+    ] = None,
+    cpu_rate: Annotated[
+        Line,
+        _text("Rate of a processor on the scale-up switches, if it is cabled to them.", "RATE"),
+    ] = None,
+    cpu_memory: Annotated[Line, _text("Memory behind a host processor.", "SIZE")] = None,
+    sites: Annotated[Count, _count("Sites of this fabric, all joined by trunks.")] = None,
+    trunk_length: Annotated[
+        Line, _text("Length of a trunk; unknown if left out.", "LENGTH")
+    ] = None,
+    trunk_rate: Annotated[
+        Line, _text("Rate of a trunk cable; the port's if left out.", "RATE")
+    ] = None,
+    trunk_links: Annotated[
+        Count, _count("Trunk cables of each top switch to each other site.")
+    ] = None,
+    trunk_switches: Annotated[
+        Count, _count("Top switches that trunks start from; all if left out.")
+    ] = None,
+    trunk_protection: Annotated[
+        Line, _text("Length of the standby route of a trunk.", "LENGTH")
+    ] = None,
+    refractive_index: Annotated[
+        float | None,
+        typer.Option(
+            min=1, max=4, help="Of the trunks' fibre; 5 us per km if left out.", show_default=False
+        ),
+    ] = None,
+    amplifier_spacing: Annotated[
+        Line, _text("Fibre between two in-line amplifiers.", "LENGTH")
+    ] = None,
+    amplifier_delay: Annotated[Line, _text("Delay that each amplifier adds.", "TIME")] = None,
+    name: Annotated[Line, _text("Name of the testbed.")] = None,
     file_format: Annotated[
         str, typer.Option("--format", metavar="FMT", help="Form of the file: yaml or json.")
     ] = "yaml",
 ) -> Reply:
-    """Write a testbed file for a fabric given by its counts."""
+    """Write a testbed file for a fabric given by its counts; a kind takes its own options only."""
+    options = dict(locals())
     from ctestbed.topology.generate import BuildRequest, run_build
 
     if file_format not in {"yaml", "json"}:
         raise typer.BadParameter(f"{file_format!r} is not yaml or json", param_hint="--format")
-    result, content = run_build(
-        BuildRequest(
-            kind=kind,
-            name=name,
-            tiers=tiers,
-            k=k,
-            pods=pods,
-            leaves=leaves,
-            hosts_per_leaf=hosts_per_leaf,
-            spines=spines,
-            cores=cores,
-            parallel=parallel,
-            radix=radix,
-            rate=rate,
-            delay=delay,
-            planes=planes,
-            plane_form=plane_form,
-            accelerators=accelerators,
-            nics=nics,
-            form="json" if file_format == "json" else "yaml",
-        )
-    )
+    form, overrides = options.pop("file_format"), options.pop("override")
+    options["overrides"] = tuple(overrides) if overrides else None
+    result, content = run_build(BuildRequest(**options, form=form))
     return Reply(result, artefact=content)
 
 

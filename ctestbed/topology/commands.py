@@ -82,9 +82,13 @@ def run_validate(request: TestbedRequest) -> Result:
     Raises:
         InputError: it cannot be read, or (as SpecError) is no testbed file.
     """
+    return validate_loaded(load_testbed(request.testbed))
+
+
+def validate_loaded(loaded: LoadedTestbed) -> Result:
+    """Check a testbed that has been read: exit code 10 with all findings."""
     from ctestbed.topology.validate import validate_testbed  # numpy: not for `list` and `show`
 
-    loaded = load_testbed(request.testbed)
     validation = validate_testbed(loaded)
     return Result(
         "ctestbed.topology.validate/1",

@@ -29,6 +29,8 @@ class Comparison:
     notes: tuple[Finding, ...]
     by_ports: bool
     matched_cables: int
+    faster: int
+    """Matched cables that run above their speed of the design."""
 
 
 def compare(ground: Ground, label: Callable[[int], str] = lambda _: "") -> Comparison:
@@ -40,6 +42,7 @@ def compare(ground: Ground, label: Callable[[int], str] = lambda _: "") -> Compa
         tuple(work.notes),
         work.pairing.by_ports,
         len(work.pairing.design),
+        work.faster,
     )
 
 
@@ -56,6 +59,7 @@ class _Work:
         self.deviations: list[Deviation] = []
         self.notes: list[Finding] = []
         self.residue = Residue()
+        self.faster = 0
 
     def run(self) -> None:
         """Find everything, most telling explanation first."""
@@ -69,7 +73,9 @@ class _Work:
         self._extra(self._unexpected_nodes())
         if self.pairing.moved:
             count = many(self.pairing.moved, "cable")
-            message = f"{count} between the right devices on other ports than designed"
+            message = (
+                f"{count} between the right devices on other ports than in {self.ground.called}"
+            )
             self.notes.append(note("CTB-T210", message, "harmless, unless labels rely on it"))
         if self.residue.steps > MAX_STEPS:
             message = "so much differs that not every exchange of cables was looked for"
@@ -142,6 +148,7 @@ class _Work:
         """Report matched cables that run slowly, or that only one end states."""
         design, built = self.pairing.design, self.pairing.built
         meant, runs = self.design.rate[design], self.built.rate[built]
+        self.faster = int(((meant >= 0) & (runs > meant)).sum())
         slow: dict[tuple[int, int, int, int], list[int]] = defaultdict(list)
         for at in np.flatnonzero((meant >= 0) & (runs >= 0) & (runs < meant)).tolist():
             ends = self.ordered(self.built, int(built[at]))
@@ -170,7 +177,7 @@ class _Work:
         far = self.ground.end(b, int(self.built.b_port[row]))
         text = f"{near} says it is cabled to {far}, which does not say so"
         expected = None if designed is None else self.cable(self.design, designed)
-        text += "" if designed is not None else "; the design has no such cable"
+        text += "" if designed is not None else f"; {self.ground.called} has no such cable"
         where = self.ground.where(int(self.built.row[row]), one_sided=True)
         self.deviations.append(Deviation("one-sided", near, far, expected, text, 1, where))
 
@@ -232,7 +239,7 @@ class _Work:
 
     def _absent(self, name: str, word: str, cables: int) -> None:
         lacks = f", so that {many(cables, 'cable')} to it {'is' if cables == 1 else 'are'} missing"
-        text = f"{word} {name} is designed and not there{lacks if cables else ''}"
+        text = f"{word} {name} of {self.ground.called} is not there{lacks if cables else ''}"
         file = self.ground.built.file
         place = None if file is None else Where(file)
         self.deviations.append(
@@ -284,7 +291,7 @@ class _Work:
             if count == 1:
                 continue
             explained.add(device)
-            text = f"{self.positions.word(device)} {self.name(device)} is not in the design"
+            text = f"{self.positions.word(device)} {self.name(device)} is not in {ground.called}"
             text += f"; it has {many(count, 'cable')}"
             where = self.ground.where_device(device)
             self.deviations.append(
@@ -300,9 +307,9 @@ class _Work:
             row = min(rows, key=lambda row: self.cable(self.built, row))
             where = self.ground.where(int(self.built.row[row]))
             names = [self.name(a), self.name(b)]
-            text = f"cable {self.cable(self.built, row)} is not in the design"
+            text = f"cable {self.cable(self.built, row)} is not in {self.ground.called}"
             if len(rows) > 1:
-                text = f"{len(rows)} cables {names[0]} - {names[1]} are not in the design"
+                text = f"{len(rows)} cables {names[0]} - {names[1]} are not in {self.ground.called}"
             if a == b:
                 text = f"{many(len(rows), 'cable')} of {names[0]} to itself: "
                 text += some(sorted(self.cable(self.built, row) for row in rows))

@@ -45,6 +45,8 @@ class Ground:
     built: Cabling
     mapping: Column
     """Built position -> design position, -1 for none."""
+    called: str = "the design"
+    """What messages call the design."""
 
     @cached_property
     def size(self) -> int:

@@ -4,6 +4,7 @@ from itertools import groupby
 from typing import Any, Final
 
 from ctestbed.bench.report.blocks import Block, Facts, Text, table
+from ctestbed.bench.report.comparison import comparison_blocks
 from ctestbed.core.envelope import Envelope
 from ctestbed.core.units import format_length, format_rate, format_size, format_time
 
@@ -30,6 +31,16 @@ def validate(envelope: Envelope) -> list[Block]:
     if data["counts"] is not None:
         blocks.insert(0, Facts(data["title"] or data["testbed"], (_count_line(data["counts"]),)))
     return blocks
+
+
+def as_built(envelope: Envelope) -> list[Block]:
+    """What was compared and how, what was inferred, and every departure."""
+    return comparison_blocks(envelope["data"])
+
+
+def diff(envelope: Envelope) -> list[Block]:
+    """How the two were compared, and every difference."""
+    return comparison_blocks(envelope["data"])
 
 
 def build(envelope: Envelope) -> list[Block]:
