@@ -88,6 +88,36 @@ def validate(
     return Reply(run_validate_any(ValidateRequest(testbed, as_built, from_format)))
 
 
+@command(
+    app,
+    "import",
+    example="ctestbed topology build fat-tree --k 4 | ctestbed topology import -",
+)
+def import_(
+    file: Annotated[
+        str,
+        typer.Argument(metavar="FILE", help="What was cabled, in any format, or - for stdin."),
+    ],
+    from_format: Annotated[
+        str | None,
+        typer.Option(
+            "--from",
+            metavar="FORMAT",
+            help="Its format, where its content does not tell.",
+            autocompletion=_complete_format,
+            show_default=False,
+        ),
+    ] = None,
+) -> Reply:
+    """Read a file of what is cabled, and report what it holds; exit 10 if that is no fabric.
+
+    To get it in another form, pass the same file to `topology export`.
+    """
+    from ctestbed.topology.importing import ImportRequest, run_import
+
+    return Reply(run_import(ImportRequest(file, from_format)))
+
+
 @command(app, "diff", example="ctestbed topology diff lab-128 lab-128")
 def diff(
     a: Annotated[
