@@ -11,15 +11,6 @@ app = noun_app("topology", help="Build, show and validate fabrics.")
 
 Count: TypeAlias = int | None
 
-FromOption: TypeAlias = Annotated[
-    str | None,
-    typer.Option(
-        "--from",
-        metavar="FORMAT",
-        help="Format of the record of cables; told by its content otherwise.",
-        show_default=False,
-    ),
-]
 Line: TypeAlias = str | None
 Flag: TypeAlias = bool | None
 
@@ -42,6 +33,18 @@ def _complete_format(incomplete: str) -> list[str]:
     from ctestbed.topology.formats.registry import FORMATS
 
     return [name for name in FORMATS if name.startswith(incomplete)]
+
+
+FromOption: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--from",
+        metavar="FORMAT",
+        help="Format of the record of cables; told by its content otherwise.",
+        autocompletion=_complete_format,
+        show_default=False,
+    ),
+]
 
 
 @command(app, "list", example="ctestbed topology list")

@@ -17,6 +17,8 @@ COMMANDS: list[tuple[str, ...]] = [
     ("topology", "show", "two-campus-150km"),
     ("topology", "show", "kunlun-32k"),
     ("topology", "validate", "lab-128"),
+    ("topology", "validate", "lab-128", "--as-built", "lab-128"),
+    ("topology", "diff", "lab-128", "lab-128"),
     ("topology", "import", "lab-128"),
     ("route", "path", "kunlun-32k", "0", "4"),
     ("sim", "transfer", "kunlun-32k", "--pattern", "shift:4", "--size", "1MB"),
