@@ -216,14 +216,16 @@ def _route_across(
 def _trunk_between(
     topology: Topology, site_a: int, site_b: int, source: Column, destination: Column
 ) -> TrunkBlock:
-    """Return the widest trunk between two sites; the first of equals.
+    """Return the trunk that traffic between two sites takes: the one of least delay.
+
+    Of equals the one that carries most, then the first; an unknown delay comes last.
 
     Raises:
         InputError: there is none.
     """
     found = [t for t in topology.trunks if {t.site_a, t.site_b} == {site_a, site_b}]
     if found:
-        return max(found, key=lambda trunk: trunk.count)
+        return min(found, key=lambda trunk: _rank(topology, trunk))
     names = topology.sites[site_a].name, topology.sites[site_b].name
     ends = [endpoint_name(topology, int(end[0])) for end in (source, destination)]
     raise InputError(
@@ -231,6 +233,12 @@ def _trunk_between(
         f"no path from {ends[0]} to {ends[1]}: no trunk joins {names[0]} and {names[1]}",
         hint=f"give the testbed a trunk with `between: [{names[0]}, {names[1]}]`",
     )
+
+
+def _rank(topology: Topology, trunk: TrunkBlock) -> tuple[bool, int, int]:
+    links = topology.links
+    delay, rate = (int(column[trunk.first_link]) for column in (links.delay, links.rate))
+    return delay < 0, delay, -rate * trunk.count
 
 
 def _compress(grid: Column, candidates: Column, plane: Column) -> Paths:

@@ -328,14 +328,18 @@ def _findings(group: _Ports, data: PortsData) -> list[Finding]:
 
 
 def _metrics(described: list[PortsData]) -> list[Metric]:
-    """Return the largest need and the smallest provision over all long-haul ports."""
+    """Return need and provision of the port that has the least to spare, so that they compare.
+
+    Without any provision to compare, the need is the largest; what is unknown anywhere is UNKNOWN.
+    """
+    checked = [data for data in described if data["outcome"] != "not checked"]
+    worst = sorted(checked or described, key=_spare)[:1]
     needs = [data["closed_form"] for data in described]
-    metrics = [
-        Metric("headroom.closed_form", _extreme(needs, max), "bytes", "modelled", source=MODEL)
-    ]
-    checked = [data["configured"] for data in described if data["outcome"] != "not checked"]
+    need = _extreme(needs, max) if UNKNOWN in needs else worst[0]["closed_form"]
+    metrics = [Metric("headroom.closed_form", need, "bytes", "modelled", source=MODEL)]
     if checked:
-        value = _extreme(checked, min)
+        kept = [data["configured"] for data in checked]
+        value = _extreme(kept, min) if UNKNOWN in [*kept, *needs] else worst[0]["configured"]
         metrics.append(
             Metric("headroom.configured", value, "bytes", "claimed", "higher", source=_CONFIGURED)
         )
@@ -344,6 +348,12 @@ def _metrics(described: list[PortsData]) -> list[Metric]:
         Metric("headroom.short_ports", short, "ports", "modelled", "lower", source=MODEL)
     )
     return metrics
+
+
+def _spare(data: PortsData) -> int:
+    """Return what a port keeps above its need, a provision that is not given being nothing."""
+    need, kept = data["closed_form"], data["configured"]
+    return (kept if isinstance(kept, int) else 0) - (need if isinstance(need, int) else 0)
 
 
 def _extreme(values: list[Quantity], pick: Callable[[list[int]], int]) -> Quantity:

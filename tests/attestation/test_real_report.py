@@ -83,7 +83,10 @@ def test_a_matching_expected_value_binds_all_that_is_signed(options: dict[str, A
 
 
 def test_padding_of_a_short_value_is_said() -> None:
-    assert _codes(_verify(report_data="text:user data")) == ["REPORT_DATA_PADDED"]
+    assert _codes(_verify(report_data="text:user data")) == [
+        "REPORT_DATA_PADDED",
+        "CSV_V1_HELD_BY_REPORT_DATA",
+    ]
     assert _codes(_verify(nonce=b"user data".ljust(64, b"\0").hex())) == []
 
 

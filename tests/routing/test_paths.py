@@ -99,20 +99,31 @@ def test_sites_of_different_shapes_meet_at_their_tops() -> None:
         assert (len(paths.path(0)), int(paths.candidates[0])) == shortest(topology, *pairs[0])
 
 
-def test_the_widest_of_several_trunks_is_taken_and_counted() -> None:
+@pytest.mark.parametrize(
+    ("second", "taken"),
+    [
+        ({"length": "300km", "links": 3}, (150_000_000, 2)),
+        ({"length": "80km", "rate": "100Gbps"}, (80_000_000, 2)),
+        ({"links": 3}, (150_000_000, 6)),
+        ({"length": "unknown", "links": 3}, (150_000_000, 2)),
+    ],
+)
+def test_of_several_trunks_the_nearest_then_the_widest_is_taken(
+    second: dict[str, Any], taken: tuple[int, int]
+) -> None:
     loaded = two_sites(1, tiers=2, leaves=2, spines=2, hosts_per_leaf=2)
     document = fat_tree(tiers=2, leaves=2, spines=2, hosts_per_leaf=2)
-    narrow = {"between": ["east", "west"], "length": "150km", "rate": "400Gbps"}
-    wide = {**narrow, "between": ["west", "east"], "length": "300km", "links": 3}
-    document |= {"sites": [{"name": "east"}, {"name": "west"}], "trunks": [narrow, wide]}
+    first = {"between": ["east", "west"], "length": "150km", "rate": "400Gbps"}
+    other = {**first, "between": ["west", "east"], **second}
+    document |= {"sites": [{"name": "east"}, {"name": "west"}], "trunks": [first, other]}
     topology = build_topology(load_document(document))
     for source, destination in ((0, 4), (4, 0)):
         pair = np.array([source]), np.array([destination])
         paths = route_flows(topology, *pair, spread="ecmp", seed=1)
         path = paths.path(0).tolist()
         check_walk(topology, path, source, destination)
-        assert topology.links.length[path[2] // 2] == 300_000_000
-        assert paths.candidates.tolist() == [2 * 3]
+        length = int(topology.links.length[path[2] // 2])
+        assert (length, int(paths.candidates[0])) == taken
     assert build_topology(loaded).trunks[0].count == 2
 
 

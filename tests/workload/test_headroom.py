@@ -219,7 +219,7 @@ def test_the_worst_of_several_trunks_speaks(tmp_path: Path) -> None:
     result = run_headroom(HeadroomRequest(testbed(tmp_path, lossless("80MB"), long)))
     assert figures(result) == {
         "headroom.closed_form": 150_000_000,
-        "headroom.configured": 80_000_000,
+        "headroom.configured": 100_000_000,
         "headroom.short_ports": 4,
     }
     assert [d["outcome"] for d in result.data["links"]] == ["enough", "too small"]
@@ -227,6 +227,14 @@ def test_the_worst_of_several_trunks_speaks(tmp_path: Path) -> None:
     assert {f.message.split()[1] for f in result.findings} == {
         f"{site}/spine-{spine}:4" for site in ("east", "west") for spine in range(2)
     }
+
+
+def test_two_trunks_that_each_have_enough_compare_as_enough(tmp_path: Path) -> None:
+    near = lossless("40MB", length="80km")
+    result = run_headroom(HeadroomRequest(testbed(tmp_path, near, lossless("75MB"))))
+    shown = figures(result)
+    assert result.exit_code == ExitCode.OK
+    assert shown["headroom.configured"] >= shown["headroom.closed_form"]
 
 
 def test_one_unknown_trunk_makes_the_worst_unknown(tmp_path: Path) -> None:

@@ -119,7 +119,7 @@ def appraise_report(
     findings = [
         found
         for found in (
-            _unbound(bound=bound),
+            _held(held_by),
             _check_measurement(report, policy, log),
             _check_debug(report, policy, log, bound=bound),
         )
@@ -129,9 +129,19 @@ def appraise_report(
     return Appraisal(_verdict(vector), vector, _claims(report, held_by), tuple(findings))
 
 
-def _unbound(*, bound: bool) -> Finding | None:
-    if bound:
+def _held(held_by: HeldBy | None) -> Finding | None:
+    """Say how far the fields can be relied on, where it is less than wholly."""
+    if held_by == "measurement":
         return None
+    if held_by == "report data":
+        return Finding(
+            "CSV_V1_HELD_BY_REPORT_DATA",
+            "note",
+            "measurement and policy are held by the report data alone: that stops a host that"
+            " replays or re-masks another's report, not a guest that chose its data for this",
+            Where(pointer="measure"),
+            "give --measurement too: nobody can choose a measurement",
+        )
     return Finding(
         "CSV_V1_FIELDS_UNBOUND",
         "warning",

@@ -14,7 +14,7 @@ def verify(envelope: Envelope) -> list[Block]:
     root = data["root"]
     pairs = [("verdict", str(data["verdict"]).upper())]
     if root:
-        trust = data["root_class"] or "not pinned"
+        trust = data["root_class"] or _pinning(data["checks"])
         pairs += [
             ("root", f"{root['name']} ({trust})"),
             ("root key", root["fingerprint"]),
@@ -28,11 +28,21 @@ def verify(envelope: Envelope) -> list[Block]:
     blocks: list[Block] = [Facts("Attestation", tuple(pairs)), _checks(data["checks"])]
     if data["claims"]:
         rows = [
-            [name, _claim_text(claim["value"]), "yes" if claim["bound"] else "no"]
+            [
+                name,
+                _claim_text(claim["value"]),
+                f"by {claim['held_by']}" if claim["bound"] else "no",
+            ]
             for name, claim in data["claims"].items()
         ]
         blocks.append(table("Claims", "claim | value | bound", rows, _NOTE))
     return blocks
+
+
+def _pinning(checks: list[dict[str, Any]]) -> str:
+    """Say of a root without a verdict whether it was pinned, or never asked about."""
+    status = next((check["status"] for check in checks if check["id"] == "root.pinned"), "unknown")
+    return {"pass": "pinned", "fail": "not pinned"}.get(status, "not judged")
 
 
 def roots(envelope: Envelope) -> list[Block]:
