@@ -5,6 +5,7 @@ the core schema, so `no` and `1:30` stay strings. Anchors, tags and duplicate ke
 an alias can unfold a small file into gigabytes, and the rest have more than one reading.
 """
 
+import re
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
@@ -15,6 +16,7 @@ YAMLPath: TypeAlias = tuple[str | int, ...]
 MAX_YAML_BYTES: Final = 4 * 2**20
 MAX_DEPTH: Final = 40
 _MAX_INT_DIGITS: Final = 40
+_BRACKETS: Final = re.compile(r"[\[\]{}]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,9 +65,27 @@ def load_yaml(content: bytes, name: str) -> YAMLDocument:
             where=Where(file=name, line=content.count(b"\n", 0, error.start) + 1),
             hint="a testbed file is YAML text; is this the right file?",
         ) from None
+    _refuse_depth(text, name)
     root = _compose(text, name)
     reader = _Reader(name)
     return YAMLDocument(name, reader.read(root, (), 0), reader.lines)
+
+
+def _refuse_depth(text: str, name: str) -> None:
+    """Refuse brackets nested too deeply before they are scanned, which takes ever longer.
+
+    Quoting is not minded: no sound file leaves so many brackets open, in quotes or out of them.
+    """
+    depth = 0
+    for match in _BRACKETS.finditer(text):
+        depth = max(depth + (1 if match.group() in "[{" else -1), 0)
+        if depth > MAX_DEPTH:
+            raise InputError(
+                "CTB-C033",
+                f"nesting is deeper than {MAX_DEPTH} levels",
+                where=Where(file=name, line=text.count("\n", 0, match.start()) + 1),
+                hint="write the value out in plain YAML",
+            )
 
 
 def _compose(text: str, name: str) -> Any:
