@@ -117,17 +117,16 @@ def read(source: Source) -> Cabling:
     lines = (f"{line}\n" for line in source.lines[first:])
     reader = csv.reader(lines, delimiter=delimiter, strict=True)
     while True:
+        line = first + reader.line_num + 1
         try:
             row = next(reader, None)
         except csv.Error as error:
-            line = first + reader.line_num
-            raise source.refuse(
-                "CTB-T101", f"a row is no CSV: {error}", line, "see the quotes"
-            ) from None
+            message = f"a row is no CSV: {error}"
+            raise source.refuse("CTB-T101", message, line, "see the quotes") from None
         if row is None:
             break
         if any(field.strip() for field in row):
-            _read_row(collector, columns, row, first + reader.line_num, devices)
+            _read_row(collector, columns, row, line, devices)
     for name, properties in devices.items():
         position = collector.index[name]
         device = collector.devices[position]
@@ -159,11 +158,10 @@ def _read_row(
             raise source.refuse("CTB-T113", message, line, "a cable has two ends")
         ends.append(collector.known(name, line, kind=DeviceKind.UNKNOWN))
         _learn(source, devices.setdefault(name, {}), values, side, (name, line))
+    unit = values.pop("length_unit", "")
+    if "length" in values:
+        values["length"] += unit
     figures = {name: quantity(name, values.pop(name, ""), source.where(line)) for name in _PLAIN}
-    if "length" in columns and values.get("length_unit"):
-        unit = values.pop("length_unit")
-        text = row[columns.index("length")].strip()
-        figures["length"] = quantity("length", f"{text}{unit}", source.where(line))
     extra: Mapping[str, str | None] = {
         k: v for k, v in values.items() if k not in {"a_port", "b_port"}
     }
