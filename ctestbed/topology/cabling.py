@@ -264,10 +264,20 @@ def shared_ports(cabling: Cabling) -> list[tuple[int, int, tuple[int, ...]]]:
     return found
 
 
+_KINDS: Final = {
+    NodeKind.ACCELERATOR: DeviceKind.ACCELERATOR,
+    NodeKind.NIC: DeviceKind.NIC,
+    NodeKind.SWITCH: DeviceKind.SWITCH,
+    NodeKind.SCALE_UP_SWITCH: DeviceKind.SWITCH,
+    NodeKind.CPU: DeviceKind.HOST,
+}
+"""A host processor on a scale-up network is an endpoint that is its host's own."""
+
+
 def cabling_of(topology: Topology) -> Cabling:
-    """Return our own fabric as a cabling: adapters and switches, in order of node id."""
+    """Return our own fabric as a cabling: all that cables join, in order of node id."""
     nodes, links = topology.nodes, topology.links
-    cabled = np.flatnonzero(nodes.kind >= NodeKind.NIC)
+    cabled = topology.cabled
     columns = [nodes.kind, nodes.site, nodes.plane, nodes.pod, nodes.tier, nodes.rail, nodes.parent]
     rows = zip(cabled.tolist(), *(column[cabled].tolist() for column in columns), strict=True)
     devices = []
@@ -278,13 +288,14 @@ def cabling_of(topology: Topology) -> Cabling:
         devices.append(
             Device(
                 name=node_name(topology, node),
-                kind=DeviceKind.NIC if kind == NodeKind.NIC else DeviceKind.SWITCH,
+                kind=_KINDS[NodeKind(kind)],
                 host=hosts.get(parent),
                 site=None if topology.anonymous else topology.sites[site].name,
                 plane=_said(plane),
                 pod=_said(pod),
-                tier=_said(tier),
+                tier=None if kind == NodeKind.SCALE_UP_SWITCH else _said(tier),
                 rail=_said(rail),
+                role=SCALE_UP if kind == NodeKind.SCALE_UP_SWITCH else None,
             )
         )
     position = np.full(topology.node_count, -1, np.int32)

@@ -216,14 +216,3 @@ AnyFabric: TypeAlias = (
     FatTree | RailOptimised | RailOnly | SlimFly | Dragonfly | Torus | FullMesh | ScaleUpOnly
 )
 Fabric: TypeAlias = Annotated[AnyFabric, Field(discriminator="kind")]
-
-KINDS = (
-    "fat-tree",
-    "rail-optimised",
-    "rail-only",
-    "slim-fly",
-    "dragonfly",
-    "torus",
-    "full-mesh",
-    "scale-up",
-)

@@ -348,6 +348,16 @@ class Topology:
         return self.nodes.plane[self.first_endpoint + endpoint]
 
     @cached_property
+    def cabled(self) -> Column:
+        """Return the nodes that cables join, in order: NICs, switches, and what is on a scale-up.
+
+        Accelerators and processors are among them where they have cables of their own.
+        """
+        network = (self.nodes.kind >= NodeKind.NIC) & (self.nodes.kind != NodeKind.CPU)
+        network[self.links.a] = network[self.links.b] = True
+        return np.flatnonzero(network)
+
+    @cached_property
     def adjacency(self) -> Adjacency:
         """Return the CSR adjacency, built on first use in O(links log links)."""
         ends = np.stack([self.links.a, self.links.b], axis=1).reshape(-1)
@@ -373,9 +383,7 @@ class Topology:
         import networkx as nx
 
         graph: nx.MultiGraph[int] = nx.MultiGraph(name=self.name)
-        network = self.nodes.kind >= NodeKind.NIC
-        network[self.links.a] = True  # accelerators with cables of their own
-        for node in np.flatnonzero(network).tolist():
+        for node in self.cabled.tolist():
             graph.add_node(
                 node,
                 kind=NodeKind(int(self.nodes.kind[node])).name.lower(),

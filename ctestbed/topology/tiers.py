@@ -1,6 +1,19 @@
 """The words for what a fabric is made of; apart from the arrays, so that a file reads without."""
 
 from enum import IntEnum
+from typing import Final
+
+KINDS: Final = (
+    "fat-tree",
+    "rail-optimised",
+    "rail-only",
+    "slim-fly",
+    "dragonfly",
+    "torus",
+    "full-mesh",
+    "scale-up",
+)
+"""The kinds of fabric that a testbed file can describe."""
 
 
 class NodeKind(IntEnum):
