@@ -2,13 +2,14 @@
 
 import json
 from collections.abc import Iterator
+from typing import Final
 
 from ctestbed.topology.writers.common import Fabric, Notes, batched, cable_rows
 from ctestbed.topology.writers.ports import interface_texts
 from ctestbed.topology.writers.views import folded, network
 
-ALLOWED = r"\x21-\x7e"
-LONGEST = 64
+ALLOWED: Final = r"\x21-\x7e"
+LONGEST: Final = 64
 
 
 def write(fabric: Fabric, notes: Notes) -> Iterator[str]:

@@ -7,6 +7,7 @@ notes what its format cannot hold, and refuses what would make a wrong file.
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any, Final, TypeAlias
 
 import numpy as np
@@ -64,26 +65,22 @@ def cable_rows(cables: Cables) -> Iterator[Row]:
 
 def batched(lines: Iterable[str]) -> Iterator[str]:
     """Join lines into pieces large enough to encode cheaply."""
-    piece: list[str] = []
-    for line in lines:
-        piece.append(line)
-        if len(piece) == BATCH:
-            yield "".join(piece)
-            piece.clear()
-    yield "".join(piece)
+    rest = iter(lines)
+    while piece := "".join(islice(rest, BATCH)):
+        yield piece
 
 
-def memo(function: Callable[[int], str]) -> Callable[[int], str]:
-    """Remember the text of each value: fabrics have few rates and delays, and many cables."""
-    known: dict[int, str] = {}
+class Memo(dict[int, str]):
+    """The text of each value, made once: fabrics have few rates and delays, and many cables."""
 
-    def remembered(value: int) -> str:
-        text = known.get(value)
-        if text is None:
-            text = known[value] = function(value)
+    def __init__(self, function: Callable[[int], str]) -> None:
+        super().__init__()
+        self._function = function
+
+    def __missing__(self, value: int) -> str:
+        """Make the text of a value that was not asked for before."""
+        text = self[value] = self._function(value)
         return text
-
-    return remembered
 
 
 def many(count: int, word: str) -> str:

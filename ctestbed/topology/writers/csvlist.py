@@ -12,11 +12,11 @@ from ctestbed.topology.writers.common import (
     BATCH,
     PROPERTIES,
     Fabric,
+    Memo,
     Notes,
     cable_rows,
     device_properties,
     many,
-    memo,
 )
 from ctestbed.topology.writers.text import refuse_control_characters
 
@@ -41,7 +41,7 @@ def write(fabric: Fabric, notes: Notes) -> Iterator[str]:
     buffer = io.StringIO(newline="")
     writer = csv.writer(buffer, lineterminator="\n")
     writer.writerow(header)
-    rate_text, delay_text, length_text = memo(_rate), memo(_time), memo(_length)
+    rate_text, delay_text, length_text = Memo(_rate), Memo(_time), Memo(_length)
     devices = [device.name for device in cabling.devices]
     ports = [*cabling.port_names, ""]  # -1 finds the empty one
     columns = [cabling.cables.extra[key] for key in extra]
@@ -49,7 +49,7 @@ def write(fabric: Fabric, notes: Notes) -> Iterator[str]:
         writer.writerow(
             [
                 devices[a], ports[a_port], devices[b], ports[b_port],
-                rate_text(rate), delay_text(delay), length_text(length),
+                rate_text[rate], delay_text[delay], length_text[length],
                 *own[a], *own[b], *(values[row] for values in columns),
             ]
         )  # fmt: skip

@@ -5,7 +5,7 @@ from typing import Final
 
 from ctestbed.core.units import format_rate
 from ctestbed.topology.cabling import Cabling, DeviceKind
-from ctestbed.topology.writers.common import Fabric, Notes, batched, cable_rows, many, memo
+from ctestbed.topology.writers.common import Fabric, Memo, Notes, batched, cable_rows, many
 from ctestbed.topology.writers.text import refuse_control_characters
 
 _LEGIBLE: Final = 300
@@ -51,7 +51,7 @@ def _nodes(cabling: Cabling) -> Iterator[str]:
 def _edges(cabling: Cabling) -> Iterator[str]:
     names = [quote(device.name) for device in cabling.devices]
     ports = [quote(name) for name in cabling.port_names]
-    label = memo(lambda rate: quote(format_rate(rate)))
+    label = Memo(lambda rate: quote(format_rate(rate)))
     for a, b, a_port, b_port, rate, _, _ in cable_rows(cabling.cables):
         known = []
         if a_port >= 0:
@@ -59,6 +59,6 @@ def _edges(cabling: Cabling) -> Iterator[str]:
         if b_port >= 0:
             known.append(f"headlabel={ports[b_port]}")
         if rate >= 0:
-            known.append(f"label={label(rate)}")
+            known.append(f"label={label[rate]}")
         attributes = f" [{', '.join(known)}]" if known else ""
         yield f"  {names[a]} -- {names[b]}{attributes};\n"

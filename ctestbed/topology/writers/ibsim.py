@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 
 from ctestbed.topology.cabling import Cabling
-from ctestbed.topology.writers.common import Fabric, Notes, many, memo, switch_mask
+from ctestbed.topology.writers.common import Fabric, Memo, Notes, many, switch_mask
 from ctestbed.topology.writers.ports import ordinal_ports
 from ctestbed.topology.writers.views import network
 
@@ -77,7 +77,7 @@ def _records(
 ) -> Iterator[str]:
     names = [device.name for device in cabling.devices]
     switch = switch_mask(cabling).tolist()
-    option = memo(rate_option)
+    option = Memo(rate_option)
     joint = ""
     for number, name in enumerate(names):
         kind = "Switch" if switch[number] else "Hca"
@@ -85,7 +85,7 @@ def _records(
         here = slice(int(bounds[number]), int(bounds[number + 1]))
         rows = zip(*(column[here].tolist() for column in columns), strict=True)
         lines += [
-            f'[{near}]\t"{names[peer]}"[{far}]{option(rate)}\n' for near, peer, far, rate in rows
+            f'[{near}]\t"{names[peer]}"[{far}]{option[rate]}\n' for near, peer, far, rate in rows
         ]
         joint = "\n"
         yield "".join(lines)

@@ -3,15 +3,18 @@
 import json
 from collections import defaultdict
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
 from ctestbed.topology.cabling import Cabling, DeviceKind, infer_roles
-from ctestbed.topology.writers.batfish import ALLOWED, LONGEST
+from ctestbed.topology.writers.batfish import LONGEST
 from ctestbed.topology.writers.common import Fabric, Notes, batched
 from ctestbed.topology.writers.ports import interface_texts
 from ctestbed.topology.writers.views import folded, network
+
+UNQUOTED: Final = r"!#-\[\]-~"
+"""Visible ASCII less the quote and the backslash: stands in JSON as it is."""
 
 
 def write(fabric: Fabric, notes: Notes) -> Iterator[str]:
@@ -30,7 +33,7 @@ def write(fabric: Fabric, notes: Notes) -> Iterator[str]:
 
 
 def _links(cabling: Cabling, notes: Notes) -> Iterator[str]:
-    a_text, b_text = interface_texts(cabling, notes, ALLOWED, LONGEST)
+    a_text, b_text = interface_texts(cabling, notes, UNQUOTED, LONGEST)
     cables = cabling.cables
     low = np.minimum(cables.a, cables.b).astype(np.int64)
     keys = low * max(len(cabling.devices), 1) + np.maximum(cables.a, cables.b)
@@ -38,25 +41,29 @@ def _links(cabling: Cabling, notes: Notes) -> Iterator[str]:
     bundles = np.split(order, np.flatnonzero(np.diff(keys[order])) + 1) if len(order) else []
     a_ends, b_ends = cables.a.tolist(), cables.b.tolist()
     a_ports, b_ports = cables.a_port.tolist(), cables.b_port.tolist()
-    names = [device.name for device in cabling.devices]
+    names = [_bare(device.name) for device in cabling.devices]
+    last = len(bundles) - 1
     for number, bundle in enumerate(bundles):
         members = []
         for row in bundle.tolist():
             a, b = names[a_ends[row]], names[b_ends[row]]
             a_port, b_port = a_text(row, a_ports[row]), b_text(row, b_ports[row])
-            interfaces = [{"interface": a_port, "node": a}, {"interface": b_port, "node": b}]
-            members.append({"id": f"{a}:{a_port}-*-{b}:{b_port}", "interfaces": interfaces})
-        first = int(bundle[0])
-        a, b = names[a_ends[first]], names[b_ends[first]]
-        link = {
-            "compounded_links": members,
-            "id": f"{a}-*-{b}",
-            "interfaces": [{"node": a}, {"node": b}],
-            "size": len(members),
-            "src": a,
-            "target": b,
-        }
-        yield json.dumps(link) + (",\n" if number < len(bundles) - 1 else "\n")
+            members.append(
+                f'{{"id": "{a}:{a_port}-*-{b}:{b_port}", "interfaces": '
+                f'[{{"interface": "{a_port}", "node": "{a}"}}, '
+                f'{{"interface": "{b_port}", "node": "{b}"}}]}}'
+            )
+        a, b = names[a_ends[int(bundle[0])]], names[b_ends[int(bundle[0])]]
+        yield (
+            f'{{"compounded_links": [{", ".join(members)}], "id": "{a}-*-{b}", "interfaces": '
+            f'[{{"node": "{a}"}}, {{"node": "{b}"}}], "size": {len(members)}, '
+            f'"src": "{a}", "target": "{b}"}}{"," if number < last else ""}\n'
+        )
+
+
+def _bare(text: str) -> str:
+    """Return text as it stands between the quotes of a JSON string."""
+    return json.dumps(text)[1:-1]
 
 
 def _tiers(cabling: Cabling) -> Iterator[str]:

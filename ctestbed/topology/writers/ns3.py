@@ -12,11 +12,11 @@ import numpy as np
 from ctestbed.topology.cabling import SCALE_UP, Cabling, Column, DeviceKind
 from ctestbed.topology.writers.common import (
     Fabric,
+    Memo,
     Notes,
     batched,
     cable_rows,
     many,
-    memo,
     parallel_pairs,
     refuse_self_loops,
     require,
@@ -101,11 +101,11 @@ def _body(cabling: Cabling, order: Column, switches: range) -> Iterator[str]:
     number[order] = np.arange(len(order))
     numbers = number.tolist()
     yield " ".join(map(str, switches)) + "\n"
-    rate_text, delay_text = memo(rate_token), memo(delay_token)
+    rate_text, delay_text = Memo(rate_token), Memo(delay_token)
     errors = cabling.cables.extra.get("error_rate")
     rows = cable_rows(cabling.cables)
     yield from batched(
-        f"{numbers[a]} {numbers[b]} {rate_text(rate)} {delay_text(delay)} "
+        f"{numbers[a]} {numbers[b]} {rate_text[rate]} {delay_text[delay]} "
         f"{(errors[row] or '0') if errors else '0'}\n"
         for row, (a, b, _, _, rate, delay, _) in enumerate(rows)
     )

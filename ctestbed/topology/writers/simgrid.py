@@ -14,10 +14,10 @@ import numpy as np
 from ctestbed.topology.cabling import Cabling
 from ctestbed.topology.writers.common import (
     Fabric,
+    Memo,
     Notes,
     batched,
     many,
-    memo,
     refuse_self_loops,
     require,
     switch_mask,
@@ -95,9 +95,9 @@ def _zone(cabling: Cabling, notes: Notes) -> Iterator[str]:
         f"    <router id={name}/>\n" if forwards else f'    <host id={name} speed="{_SPEED}"/>\n'
         for name, forwards in zip(names, switch, strict=True)
     )
-    rate_text, delay_text = memo(rate_token), memo(delay_token)
+    rate_text, delay_text = Memo(rate_token), Memo(delay_token)
     yield from batched(
-        f'    <link id="link-{row}" bandwidth="{rate_text(bits)}" latency="{delay_text(ps)}" '
+        f'    <link id="link-{row}" bandwidth="{rate_text[bits]}" latency="{delay_text[ps]}" '
         'sharing_policy="SPLITDUPLEX"/>\n'
         for row, (bits, ps) in enumerate(zip(rate, delay, strict=True))
     )
