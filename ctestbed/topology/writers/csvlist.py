@@ -33,11 +33,9 @@ def write(fabric: Fabric, notes: Notes) -> Iterator[str]:
     known = [device_properties(cabling, position) for position in range(len(cabling.devices))]
     names = [name for name in ("kind", *PROPERTIES) if any(name in values for values in known)]
     own = [[str(values.get(name, "")) for name in names] for values in known]
-    # `host` alone is another word for the device itself in such lists.
-    heads = ["host_name" if name == "host" else name for name in names]
     extra = sorted(cabling.cables.extra)
     header = ["a", "a_port", "b", "b_port", "rate", "delay", "length"]
-    header += [f"{end}_{name}" for end in ("a", "b") for name in heads] + extra
+    header += [f"{end}_{name}" for end in ("a", "b") for name in names] + extra
     buffer = io.StringIO(newline="")
     writer = csv.writer(buffer, lineterminator="\n")
     writer.writerow(header)
