@@ -1,7 +1,8 @@
 """The net file of ibsim: a record per node, a line per joined port, both ends stated.
 
 Widths and speeds are the codes of InfiniBand's PortInfo: 4 lanes are 2; SDR, DDR and QDR are 1, 2
-and 4; what is faster has an extended code.
+and 4; what is faster has an extended code. ibsim 0.10 takes no code above HDR's (it exits), so
+400 Gb/s is written as 8 lanes of HDR, and as nothing where no width makes the rate.
 """
 
 from collections.abc import Iterator
@@ -26,7 +27,6 @@ _LANE_CODES: Final = {
     14_000_000_000: "e=1",
     25_000_000_000: "e=2",
     50_000_000_000: "e=4",
-    100_000_000_000: "e=8",
 }
 _WIDTH_CODES: Final = {4: "w=2", 1: "w=1", 12: "w=8", 8: "w=4"}
 
