@@ -28,6 +28,8 @@ from ctestbed.topology.describe import ShowData
 from ctestbed.topology.generate import BuildData, BuildRequest, run_build
 from ctestbed.topology.load import builtin_testbeds, parse_testbed
 from ctestbed.topology.plan import require_plan
+from ctestbed.topology.tiers import KINDS
+from ctestbed.topology.validate import validate_testbed
 from ctestbed.topology.write import dump_testbed
 from tests.topology.strategies import testbeds
 
@@ -51,7 +53,7 @@ def test_list_names_every_builtin() -> None:
 def test_show_and_validate(name: str) -> None:
     shown = check(run_show(Request(name)), ShowData)
     assert "Cables" in shown
-    assert "leaf-0" in shown
+    assert "narrowing" in shown
     result = run_validate(Request(name))
     check(result, ValidateData)
     assert result.exit_code == ExitCode.OK
@@ -149,22 +151,118 @@ def test_build_refuses_by_option(request_: BuildRequest, code: str, option: str 
         assert caught.value.where.pointer == option
 
 
-def test_the_request_has_no_field_the_file_ignores() -> None:
-    # Each field changes the file, or names it: guards against options that do nothing.
-    base = BuildRequest("fat-tree", k=4)
-    changed = {
-        "name": "other",
-        "tiers": 2,
-        "radix": 64,
-        "rate": "200Gbps",
-        "delay": "2us",
-        "planes": 2,
-        "accelerators": 2,
-        "nics": 2,
-        "form": "json",
-    }
-    by_counts = {"kind", "k", "pods", "leaves", "hosts_per_leaf", "spines", "cores", "parallel"}
-    assert {field.name for field in fields(base)} == {*changed, *by_counts, "plane_form"}
-    plain = run_build(base)[1]
-    for name, value in changed.items():
-        assert run_build(BuildRequest("fat-tree", **({"k": 4} | {name: value})))[1] != plain  # type: ignore[arg-type]
+KIND_NUMBERS: dict[str, dict[str, Any]] = {
+    "fat-tree": {"k": 4},
+    "rail-optimised": {"rails": 2, "segments": 2, "hosts_per_segment": 4, "spines": 2},
+    "rail-only": {"rails": 2, "domains": 8},
+    "slim-fly": {"q": 5, "p": 2},
+    "dragonfly": {"p": 2, "a": 4, "h": 2},
+    "torus": {"dims": "4x4"},
+    "full-mesh": {"dims": "4,4"},
+    "scale-up": {"supernodes": 2, "supernode": 8, "scale_up_switches": 2},
+}
+CHANGES: dict[str, list[dict[str, Any]]] = {
+    "fat-tree": [
+        *({"name": "other"}, {"tiers": 2}, {"radix": 64}, {"rate": "200Gbps"}, {"delay": "2us"}),
+        *({"planes": 2}, {"accelerators": 2}, {"nics": 2}, {"form": "json"}),
+        *({"host_rate": "1Tbps"}, {"spine_rate": "1Tbps"}, {"core_rate": "1Tbps"}),
+        {"planes": 2, "plane_form": "nic-split"},
+        {"planes": 2, "overrides": ("1:cores=2",)},
+        *({"supernode": 4}, {"supernode": 4, "memory": "1GB"}, {"supernode": 4, "cpus": 1}),
+        {"supernode": 4, "scale_up_rate": "1Tbps"},
+        {"supernode": 4, "scale_up_delay": "1us"},
+        {"supernode": 4, "cpus": 1, "cpu_rate": "1Gbps"},
+        {"supernode": 4, "cpus": 1, "cpu_memory": "1TB"},
+        {"supernode": 4, "scale_up_switches": 2, "upper_switches": 2},
+        {"supernode": 4, "scale_up_switches": 2, "upper_switches": 2, "upper_rate": "1Tbps"},
+        {"sites": 2, "radix": 8},
+        {"sites": 2, "radix": 8, "trunk_length": "80km"},
+        {"sites": 2, "radix": 8, "trunk_rate": "1Tbps"},
+        {"sites": 2, "radix": 8, "trunk_links": 2},
+        {"sites": 2, "radix": 8, "trunk_switches": 2},
+        {"sites": 2, "radix": 8, "trunk_length": "80km", "trunk_protection": "90km"},
+        {"sites": 2, "radix": 8, "trunk_length": "80km", "refractive_index": 1.5},
+        {"sites": 2, "radix": 8, "trunk_length": "80km", "amplifier_spacing": "9km"},
+        {
+            "sites": 2,
+            "radix": 8,
+            "trunk_length": "80km",
+            "amplifier_spacing": "9km",
+            "amplifier_delay": "1ns",
+        },
+    ],
+    "rail-optimised": [
+        *({"tors_per_rail": 2}, {"parallel": 2}, {"pods": 2, "cores": 2}, {"rails": 4}),
+        *({"segments": 3}, {"hosts_per_segment": 5}, {"spines": 4}),
+    ],
+    "rail-only": [{"leaves": 2, "spines": 2}, {"domains": 9}],
+    "slim-fly": [{"counts_only": True}, {"q": 7}, {"p": 3}],
+    "dragonfly": [{"g": 8}, {"a": 6}, {"h": 3}],
+    "torus": [{"wrap": False}, {"cube": 2}, {"dims": "4x8"}],
+    "full-mesh": [],
+    "scale-up": [{"supernodes": 3}],
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_option_of_a_kind_changes_its_file(kind: str) -> None:
+    # Guards against options that do nothing; one that is added must be added here.
+    plain = run_build(BuildRequest(kind, **KIND_NUMBERS[kind]))[1]
+    seen = {plain}
+    for change in CHANGES[kind]:
+        content = run_build(BuildRequest(kind, **(KIND_NUMBERS[kind] | change)))[1]
+        assert content not in seen, change
+        seen.add(content)
+
+
+def test_no_option_is_forgotten() -> None:
+    by_counts = {"kind", "leaves", "hosts_per_leaf", "spines", "cores", "pods", "parallel"}
+    tried = {key for numbers in KIND_NUMBERS.values() for key in numbers}
+    tried |= {key for changes in CHANGES.values() for change in changes for key in change}
+    assert {field.name for field in fields(BuildRequest)} == tried | by_counts
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_each_kind_builds_from_its_own_options_only(kind: str) -> None:
+    result, content = run_build(BuildRequest(kind, **KIND_NUMBERS[kind]))
+    check(result, BuildData)
+    assert validate_testbed(parse_testbed(content, "built")).plan is not None
+    stray = {"q": 5} if kind != "slim-fly" else {"dims": "4x4"}
+    with pytest.raises(InputError) as caught:
+        run_build(BuildRequest(kind, **(KIND_NUMBERS[kind] | stray)))
+    assert caught.value.code == "CTB-T023"
+    assert caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("request_", "code", "option"),
+    [
+        (BuildRequest("slim-fly", q=28, p=21), "CTB-T050", "--q"),
+        (BuildRequest("dragonfly", p=1, a=2, h=1, g=9), "CTB-T051", "--g"),
+        (BuildRequest("torus", dims="4x6", cube=4), "CTB-T053", "--dims"),
+        (BuildRequest("torus", dims="4xx4"), "CTB-T024", "--dims"),
+        (BuildRequest("torus", dims="4x0"), "CTB-C043", "--dims"),
+        (BuildRequest("torus"), "CTB-C042", "--dims"),
+        (BuildRequest("fat-tree", k=4, overrides=("1=2",)), "CTB-T024", "--override"),
+        (BuildRequest("fat-tree", k=4, overrides=("1:spines=1",)), "CTB-T019", "--override"),
+        (BuildRequest("fat-tree", k=4, cpus=1), "CTB-T023", "--cpus"),
+        (BuildRequest("fat-tree", k=4, sites=2, trunk_rate="0bps"), "CTB-T011", "--trunk-rate"),
+        (BuildRequest("fat-tree", k=4, supernode=3), "CTB-T015", "--supernode"),
+        (BuildRequest("scale-up", supernodes=1), "CTB-T017", None),
+        (
+            BuildRequest(
+                *("scale-up",),
+                supernodes=1,
+                supernode=8,
+                scale_up_switches=3,
+                scale_up_rate="100Gbps",
+            ),
+            "CTB-T011",
+            "--scale-up-rate",
+        ),
+    ],
+)
+def test_build_of_other_kinds_refuses_by_option(
+    request_: BuildRequest, code: str, option: str | None
+) -> None:
+    test_build_refuses_by_option(request_, code, option)
