@@ -214,10 +214,8 @@ def run_diff(request: DiffRequest) -> Result:
             where=Where(STDIN),
             hint="name a file for one of them",
         )
-    a, b = (
-        load_cabling(request.a, request.from_format),
-        load_cabling(request.b, request.from_format),
-    )
+    a = load_cabling(request.a, request.from_format)
+    b = a if request.b == request.a else load_cabling(request.b, request.from_format)
     outcome = _against(a, b, request.a, faster=True)
     data: DiffData = {
         "a": a.file or a.name,
@@ -228,7 +226,7 @@ def run_diff(request: DiffRequest) -> Result:
         "counts": count_kinds(outcome.deviations),
         "deviations": [deviation.data for deviation in outcome.deviations],
     }
-    return _result(DIFF_SCHEMA, data, outcome, [a, b])
+    return _result(DIFF_SCHEMA, data, outcome, [a] if b is a else [a, b])
 
 
 def _result(

@@ -32,8 +32,11 @@ class Pairing:
 def pair_cables(ground: Ground) -> Pairing:
     """Pair up cables. O(n log n) in columns; only what differs is walked one by one."""
     design, built = ground.design_ends, ground.built_ends
-    by_device = _by_devices(ground, np.arange(len(design)), np.arange(len(built)), design, built)
     exact = _by_ports(ground, design, built)
+    if len(exact[0]) == len(design) == len(built):
+        nothing = np.zeros(0, np.int64)
+        return Pairing(*exact, nothing, nothing, (), by_ports=True, moved=0)
+    by_device = _by_devices(ground, np.arange(len(design)), np.arange(len(built)), design, built)
     by_ports = len(exact[0]) >= PORTS_AGREE * max(len(by_device[0]), 1) and len(exact[0]) > 0
     if not by_ports:
         left = (_rest(len(design), by_device[0]), _rest(len(built), by_device[1]))
