@@ -93,6 +93,9 @@ def _columns() -> dict[str, str]:
 
 
 _COLUMNS: Final = _columns()
+_DEVICE_COLUMNS: Final = {
+    side: {f"{side}_{name}" for name in ("kind", *TEXT_FIELDS, *NUMBER_FIELDS)} for side in _SIDES
+}
 
 
 def read(source: Source) -> Cabling:
@@ -128,6 +131,8 @@ def read(source: Source) -> Cabling:
         if any(field.strip() for field in row):
             _read_row(collector, columns, row, line, devices)
     for name, properties in devices.items():
+        if not properties:
+            continue
         position = collector.index[name]
         device = collector.devices[position]
         fields = device_fields(properties, source.where(device.line))
@@ -161,7 +166,10 @@ def _read_row(
     unit = values.pop("length_unit", "")
     if "length" in values:
         values["length"] += unit
-    figures = {name: quantity(name, values.pop(name, ""), source.where(line)) for name in _PLAIN}
+    figures = {
+        name: quantity(name, values.pop(name), source.where(line)) if name in values else None
+        for name in _PLAIN
+    }
     extra: Mapping[str, str | None] = {
         k: v for k, v in values.items() if k not in {"a_port", "b_port"}
     }
@@ -182,10 +190,8 @@ def _learn(
     source: Source, known: dict[str, str], values: dict[str, str], side: str, place: tuple[str, int]
 ) -> None:
     """Move a row's properties of one device into what is known of it."""
-    for key in ("kind", *TEXT_FIELDS, *NUMBER_FIELDS):
-        value = values.pop(f"{side}_{key}", None)
-        if value is None:
-            continue
+    for column in [name for name in values if name in _DEVICE_COLUMNS[side]]:
+        key, value = column[2:], values.pop(column)
         if known.setdefault(key, value) != value:
             name, line = place
             message = (

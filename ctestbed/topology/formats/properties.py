@@ -8,6 +8,7 @@ taken where they leave no doubt; what is left over is kept as it is.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Final
 
 from ctestbed.core.errors import InputError, Where
@@ -153,7 +154,16 @@ def quantity(name: str, text: str, where: Where) -> int | None:
                 "CTB-T113", f"`{name}` {text} is too large", where=where, hint="check the unit"
             )
         return value
-    return int(_QUANTITIES[name][0](text, where))
+    try:
+        return _parse_cached(name, text)
+    except InputError as error:
+        raise InputError(error.code, error.message, where=where, hint=error.hint) from None
+
+
+@lru_cache(maxsize=256)
+def _parse_cached(name: str, text: str) -> int:
+    """Parse a quantity; lists of cables repeat the same few."""
+    return int(_QUANTITIES[name][0](text))
 
 
 def as_text(value: Any) -> str:

@@ -92,7 +92,8 @@ def load_xml(source: Source) -> Element:
     Raises:
         InputError: not XML, or something this reader refuses; with its line.
     """
-    parser = expat.ParserCreate(namespace_separator=" ")
+    # The text is decoded already, so whatever encoding it declares no longer matters.
+    parser = expat.ParserCreate("utf-8", " ")
     parser.buffer_text = True
     builder = _Builder(source, parser)
     text = source.text.encode()

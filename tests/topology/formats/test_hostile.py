@@ -322,6 +322,12 @@ def test_names_of_nothing(name: str, code: str) -> None:
     assert caught.value.code == code
 
 
+def test_declared_encodings_do_not_matter() -> None:
+    for encoding in ("no-such", "utf-16", "latin-1"):
+        text = GRAPHML.replace("'utf-8'", f"'{encoding}'")
+        assert len(load(text).cables) == 2
+
+
 def test_unknown_format_names_the_nearest() -> None:
     error = refusal(CSV, "ibnetdiscovery")
     assert error.hint is not None
