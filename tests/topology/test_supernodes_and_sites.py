@@ -75,6 +75,26 @@ def test_planes_that_differ() -> None:
     assert narrow == [1, 1, 1, 2, 1, 1]
 
 
+def test_a_plane_may_run_at_its_own_rate() -> None:
+    drawn = document("fat-tree", tiers=2, k=4, host_links={"length": "3m"})
+    own = {"plane": 1, "host_links": {"rate": "100Gbps"}, "spine_links": {"delay": "2us"}}
+    drawn["planes"] = {"count": 2, "form": "nic-split", "overrides": [own]}
+    links = build_topology(load_document(drawn)).links
+    figures = {
+        (int(plane), int(klass)): (int(rate), int(delay), int(length))
+        for plane, klass, rate, delay, length in zip(
+            *(links.plane, links.klass, links.rate, links.delay, links.length), strict=True
+        )
+    }
+    half = 200 * 10**9
+    assert figures == {
+        (0, 0): (half, 15_000, 3000),
+        (0, 1): (half, 10**6, -1),
+        (1, 0): (50 * 10**9, 15_000, 3000),
+        (1, 1): (half, 2 * 10**6, -1),
+    }
+
+
 @pytest.mark.parametrize(
     ("override", "word"),
     [

@@ -118,30 +118,41 @@ def _overridden(
         parallel=override.parallel or shape.parallel,
         cores_per_spine=cores // spines,
     )
-    lanes = context.lanes
-
-    def figures(section: str, usual: Figures) -> Figures | None:
-        own: Cable | None = getattr(override, section)
-        if own is None:
-            return usual
-        everywhere: Cable = getattr(fabric, section) or Cable()
-        rate = fabric.rate if everywhere.rate is None else everywhere.rate
-        timed = everywhere if everywhere.delay or everywhere.length else fabric
-        merged = Cable(
-            rate=rate,
-            delay=timed.delay,
-            length=timed.length,
-            refractive_index=timed.refractive_index,
+    host, spine, core = (
+        _own_figures(fabric, override, section, usual, context, path)
+        for section, usual in (
+            ("host_links", base.host_cable),
+            ("spine_links", base.spine_cable),
+            ("core_links", base.core_cable),
         )
-        return figures_of(context, merged, own, section, lanes, (*path, section))
-
-    host = figures("host_links", base.host_cable)
-    spine = figures("spine_links", base.spine_cable)
-    core = figures("core_links", base.core_cable)
+    )
     if host is None or spine is None or core is None:
         return None
-    radix = base.radix if override.radix is None else override.radix * lanes
+    radix = base.radix if override.radix is None else override.radix * context.lanes
     return PlanePlan(changed, radix, host, spine, core)
+
+
+def _own_figures(
+    fabric: FatTree,
+    override: PlaneOverride,
+    section: str,
+    usual: Figures,
+    context: Context,
+    path: YAMLPath,
+) -> Figures | None:
+    """Return the figures of one plane's cables: what its override leaves out is as elsewhere."""
+    own: Cable | None = getattr(override, section)
+    if own is None:
+        return usual
+    elsewhere: Cable = getattr(fabric, section) or Cable()
+    timed = fabric if elsewhere.delay is None and elsewhere.length is None else elsewhere
+    merged = Cable.model_construct(  # of values that are already read
+        rate=fabric.rate if elsewhere.rate is None else elsewhere.rate,
+        delay=timed.delay,
+        length=timed.length,
+        refractive_index=timed.refractive_index,
+    )
+    return figures_of(context, merged, own, section, context.lanes, (*path, section))
 
 
 def plan_rail_optimised(fabric: RailOptimised, context: Context) -> FabricPlan | None:
