@@ -83,6 +83,7 @@ def check_artefacts(place: Path) -> set[str]:
     evidence = str(place / "ev.bin")
     lines: list[tuple[str, ...]] = [
         ("topology", "build", "fat-tree", "--k", "4"),
+        ("topology", "export", "lab-128", "--to", "csv"),
         ("schema", "show", "testbed"),
         ("evidence", "make", "b", "--nonce", "00ff", "-o", evidence),
         ("evidence", "show", evidence),

@@ -21,6 +21,7 @@ def test_the_tree_is_the_one_in_the_design() -> None:
         ("topology", "list"),
         ("topology", "show"),
         ("topology", "import"),
+        ("topology", "export"),
         ("topology", "build"),
         ("topology", "validate"),
         ("route", "path"),
