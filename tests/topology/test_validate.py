@@ -26,7 +26,9 @@ def test_what_is_built_holds(document: dict[str, Any]) -> None:
 def test_builtin_testbeds_are_sound(name: str) -> None:
     loaded = load_testbed(name)
     validation = validate_testbed(loaded)
-    assert all(check.passed for check in validation.checks)
+    assert all(check.passed is not False for check in validation.checks)
+    counted = validation.plan is not None and validation.plan.counts_only is not None
+    assert all(check.passed for check in validation.checks[: 1 if counted else None])
     assert loaded.testbed.name == name
     assert loaded.testbed.title
     assert loaded.testbed.sources
