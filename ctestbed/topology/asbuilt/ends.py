@@ -1,5 +1,6 @@
 """Two cablings on common ground: the same numbers for the same devices and ports, as columns."""
 
+import re
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
@@ -10,6 +11,7 @@ from ctestbed.core.errors import Where
 from ctestbed.topology.cabling import Cables, Cabling, Column
 
 NONE: Final = -1
+_NUMBERED: Final = re.compile(r"[A-Za-z]*([0-9]{1,9})")
 
 
 @dataclass(frozen=True)
@@ -70,12 +72,36 @@ class Ground:
         return np.where(self.mapping >= 0, self.mapping, positions)
 
     @cached_property
-    def port_names(self) -> tuple[str, ...]:
-        """Return the names of common port numbers: the design's, then those only built."""
-        known = set(self.design.port_names)
-        return self.design.port_names + tuple(
-            name for name in self.built.port_names if name not in known
-        )
+    def built_ports(self) -> tuple[int, ...]:
+        """Return the common number of each built port name.
+
+        Where no design name is equal, `eth9` and `swp9` stand for its port `9`, if that is the
+        only one they can mean.
+        """
+        numbers = {name: number for number, name in enumerate(self.design.port_names)}
+        ours, theirs = _plain_numbers(self.design.port_names), _plain_numbers(self.built.port_names)
+        taken = {numbers[name] for name in self.built.port_names if name in numbers}
+        found = []
+        for position, name in enumerate(self.built.port_names):
+            plain = _plain_number(name)
+            meant = ours.get(plain or "")
+            if name in numbers:
+                found.append(numbers[name])
+            elif meant is not None and meant not in taken and theirs.get(plain or "") is not None:
+                found.append(meant)
+            else:
+                found.append(len(numbers) + position)
+        return tuple(found)
+
+    @cached_property
+    def ports(self) -> int:
+        """Return how many common port numbers there are."""
+        return len(self.design.port_names) + len(self.built.port_names)
+
+    @cached_property
+    def _port_texts(self) -> dict[int, str]:
+        """Return the built names of common port numbers."""
+        return dict(zip(self.built_ports, self.built.port_names, strict=True))
 
     @cached_property
     def design_ends(self) -> Ends:
@@ -86,8 +112,7 @@ class Ground:
     @cached_property
     def built_ends(self) -> Ends:
         """Return the built cables, those that only one end states last."""
-        numbers = {name: number for number, name in enumerate(self.port_names)}
-        ports = np.array([numbers[name] for name in self.built.port_names] or [0], np.int64)
+        ports = np.array(self.built_ports or [0], np.int64)
         tables = [(self.built.cables, False), (self.built.one_sided, True)]
         return _ends(tables, self.common_of_built, ports)
 
@@ -103,8 +128,11 @@ class Ground:
         return self.design.devices[device].name
 
     def end(self, device: int, port: int) -> str:
-        """Return `DEVICE:PORT`; the device alone without a port."""
-        return self.name(device) if port < 0 else f"{self.name(device)}:{self.port_names[port]}"
+        """Return `DEVICE:PORT`, as built where it is; the device alone without a port."""
+        if port < 0:
+            return self.name(device)
+        text = self._port_texts.get(port)
+        return f"{self.name(device)}:{text or self.design.port_names[port]}"
 
     def where(self, row: int, *, one_sided: bool = False) -> Where | None:
         """Return where a built cable is stated; None where no file says it."""
@@ -118,6 +146,21 @@ class Ground:
             return None
         position = int(self.built_of[device])
         return Where(self.built.file) if position < 0 else self.built.where_device(position)
+
+
+def _plain_number(name: str) -> str | None:
+    match = _NUMBERED.fullmatch(name)
+    return None if match is None else match[1].lstrip("0") or "0"
+
+
+def _plain_numbers(names: tuple[str, ...]) -> dict[str, int | None]:
+    """Return the position of the one name that has this number; None where several have."""
+    found: dict[str, int | None] = {}
+    for position, name in enumerate(names):
+        number = _plain_number(name)
+        if number is not None:
+            found[number] = None if number in found else position
+    return found
 
 
 def _ends(tables: list[tuple[Cables, bool]], devices: Column | None, ports: Column | None) -> Ends:

@@ -55,8 +55,16 @@ def pair_cables(ground: Ground) -> Pairing:
         built_left=np.setdiff1d(left_b, moved[1]),
         cycles=cycles,
         by_ports=True,
-        moved=len(moved[0]),
+        moved=_moved(ground, design, built, moved),
     )
+
+
+def _moved(ground: Ground, design: Ends, built: Ends, rows: tuple[Column, Column]) -> int:
+    """Return how many matched cables are on other ports, where both sides say which."""
+    meant = np.sort(np.stack([key[rows[0]] for key in _keys(ground, design)]), axis=0)
+    found = np.sort(np.stack([key[rows[1]] for key in _keys(ground, built)]), axis=0)
+    said = (meant >= 0).all(axis=0) & (found >= 0).all(axis=0)
+    return int((said & (meant != found).any(axis=0)).sum())
 
 
 def _rest(count: int, used: Column) -> Column:
@@ -67,7 +75,7 @@ def _rest(count: int, used: Column) -> Column:
 
 def _keys(ground: Ground, ends: Ends) -> tuple[Column, Column]:
     """Return a number for the port at each end, -1 where it is not said."""
-    size = len(ground.port_names) + 1
+    size = ground.ports + 1
     return (
         np.where(ends.a_port >= 0, ends.a * size + ends.a_port, NONE),
         np.where(ends.b_port >= 0, ends.b * size + ends.b_port, NONE),
@@ -123,20 +131,7 @@ def _cycles(
     ground: Ground, design: Ends, built: Ends, design_rows: Column, built_rows: Column
 ) -> tuple[tuple[tuple[int, ...], tuple[int, ...]], ...]:
     """Find exchanges: built cables that join exactly the ports of as many designed ones."""
-    sides = []
-    for ends, rows in ((design, design_rows), (built, built_rows)):
-        near, far = _keys(ground, ends)
-        other: dict[int, tuple[int, int]] = {}
-        crowded: set[int] = set()
-        for row in rows.tolist():
-            if near[row] < 0 or far[row] < 0 or near[row] == far[row] or ends.one_sided[row]:
-                continue
-            for one, two in ((int(near[row]), int(far[row])), (int(far[row]), int(near[row]))):
-                if one in other:
-                    crowded.add(one)
-                other[one] = (two, row)
-        sides.append({end: to for end, to in other.items() if end not in crowded})
-    meant, found = sides
+    meant, found = _joins(ground, design, design_rows), _joins(ground, built, built_rows)
     done: set[int] = set()
     cycles = []
     for start in sorted(found):
@@ -152,6 +147,21 @@ def _cycles(
             end, row = meant[end]
             rows_d.append(row)
             if end == start:
-                cycles.append((tuple(rows_b), tuple(rows_d)))
+                if len(rows_b) > 1:
+                    cycles.append((tuple(rows_b), tuple(rows_d)))
                 break
     return tuple(cycles)
+
+
+def _joins(ground: Ground, ends: Ends, rows: Column) -> dict[int, tuple[int, int]]:
+    """Return for each port with one cable the port at its other end, and the cable's row."""
+    near, far = _keys(ground, ends)
+    other: dict[int, tuple[int, int]] = {}
+    crowded: set[int] = set()
+    for row in rows.tolist():
+        one, two = int(near[row]), int(far[row])
+        if one < 0 or two < 0 or one == two or ends.one_sided[row]:
+            continue
+        crowded.update({one, two} & other.keys())
+        other[one], other[two] = (two, row), (one, row)
+    return {end: to for end, to in other.items() if end not in crowded}
