@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import Any, Final
 
 from ctestbed.core.errors import InputError
+from ctestbed.core.names import nearest
 
 _DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 
@@ -75,11 +76,9 @@ def build_schema(name: str) -> dict[str, Any]:
         return envelope_schema({"type": "object"}, None)
     full = name if "/" in name else f"{name}/1"
     if full not in DATA_TYPES:
-        raise InputError(
-            "CTB-U005",
-            f"there is no schema {name!r}",
-            hint="`ctestbed schema list` lists them all",
-        )
+        close = nearest(full, DATA_TYPES) if "." in name else None
+        hint = f"did you mean `{close}`?" if close else "`ctestbed schema list` lists them all"
+        raise InputError("CTB-U005", f"there is no schema {name!r}", hint=hint)
     from pydantic import TypeAdapter
 
     module, attribute = DATA_TYPES[full]

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ctestbed.topology.cabling import Cabling, Column, Device, DeviceKind
+from ctestbed.topology.cabling import Cables, Cabling, Column, Device, DeviceKind
 
 
 def by_host(cabling: Cabling, hosts: frozenset[str]) -> Cabling:
@@ -30,6 +30,20 @@ def by_host(cabling: Cabling, hosts: frozenset[str]) -> Cabling:
             devices.append(
                 Device(host, DeviceKind.HOST, site=device.site, line=device.line, tier=0)
             )
+    cables, one_sided, ports = _moved(cabling, number, suffix)
+    return replace(
+        cabling,
+        devices=tuple(devices),
+        port_names=ports,
+        cables=cables,
+        one_sided=one_sided,
+    )
+
+
+def _moved(
+    cabling: Cabling, number: Column, suffix: list[str | None]
+) -> tuple[Cables, Cables, tuple[str, ...]]:
+    """Return the cables with their ends at the joined devices, and the names of all ports."""
     names = dict.fromkeys(cabling.port_names)
     ports = {name: row for row, name in enumerate(names)}
     ends = np.concatenate([cabling.cables.a, cabling.cables.b])
@@ -54,13 +68,7 @@ def by_host(cabling: Cabling, hosts: frozenset[str]) -> Cabling:
                 b_port=columns["b_port"],
             )
         )
-    return replace(
-        cabling,
-        devices=tuple(devices),
-        port_names=tuple(ports),
-        cables=tables[0],
-        one_sided=tables[1],
-    )
+    return tables[0], tables[1], tuple(ports)
 
 
 def _within(name: str, host: str) -> str:

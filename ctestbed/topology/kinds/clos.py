@@ -92,7 +92,25 @@ def _overridden(
     fabric: FatTree, override: PlaneOverride, base: PlanePlan, context: Context, path: YAMLPath
 ) -> PlanePlan | None:
     """Return one plane that differs from the others; its NIC ports stay as many."""
-    shape = base.shape
+    changed = _own_shape(fabric, override, base.shape, context, path)
+    host, spine, core = (
+        _own_figures(fabric, override, section, usual, context, path)
+        for section, usual in (
+            ("host_links", base.host_cable),
+            ("spine_links", base.spine_cable),
+            ("core_links", base.core_cable),
+        )
+    )
+    if changed is None or host is None or spine is None or core is None:
+        return None
+    radix = base.radix if override.radix is None else override.radix * context.lanes
+    return PlanePlan(changed, radix, host, spine, core)
+
+
+def _own_shape(
+    fabric: FatTree, override: PlaneOverride, shape: Shape, context: Context, path: YAMLPath
+) -> Shape | None:
+    """Return the shape of one plane: what its override leaves out is as elsewhere."""
     stray = "cores" if override.cores else "core_links" if override.core_links else None
     if stray and not fabric.has_cores:
         message = f"`{stray}` has no place in a fat-tree of two tiers"
@@ -110,7 +128,7 @@ def _overridden(
         message = f"{cores} cores do not divide over the {spines} spines of a pod"
         context.report("CTB-T019", message, (*path, "spines"), "change `spines` or `cores`")
         return None
-    changed = replace(
+    return replace(
         shape,
         leaves_per_pod=leaves,
         ports_per_leaf=below // leaves,
@@ -118,18 +136,6 @@ def _overridden(
         parallel=override.parallel or shape.parallel,
         cores_per_spine=cores // spines,
     )
-    host, spine, core = (
-        _own_figures(fabric, override, section, usual, context, path)
-        for section, usual in (
-            ("host_links", base.host_cable),
-            ("spine_links", base.spine_cable),
-            ("core_links", base.core_cable),
-        )
-    )
-    if host is None or spine is None or core is None:
-        return None
-    radix = base.radix if override.radix is None else override.radix * context.lanes
-    return PlanePlan(changed, radix, host, spine, core)
 
 
 def _own_figures(
