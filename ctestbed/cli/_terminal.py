@@ -97,7 +97,9 @@ def _print_table(console: "Console", block: "Table") -> None:
     shown = RichTable(box=SIMPLE_HEAD, title_justify="left", title_style="bold")
     shown.title = block.title or None
     for column in block.columns:
-        shown.add_column(column.title, justify="right" if column.figure else "left")
+        shown.add_column(
+            column.title, justify="right" if column.figure else "left", overflow="fold"
+        )
     for row in block.rows:
         shown.add_row(*(RichText(cell) for cell in row))
     console.print(shown)

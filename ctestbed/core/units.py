@@ -125,6 +125,10 @@ def _unit_error(text: str, unit: str, what: str, example: str, where: Where | No
         hint = f"`{prefix}B` (powers of 1000) or `{unit.upper()}iB` (powers of 1024)?"
     elif what == "size" and unit.endswith(("b", "bit", "bits")):
         reason, hint = "reads as bits, and a size is in bytes", "write `B` for bytes"
+    elif what == "rate" and unit.endswith("Bps"):
+        prefix = unit.removesuffix("Bps")
+        reason = "is ambiguous"
+        hint = f"`{prefix}B/s` (bytes) or `{prefix}bps` (bits)?"
     elif what == "rate" and unit in {"k", "K", "M", "G", "T"}:
         reason, hint = "is ambiguous", f"`{unit}bps` (bits) or `{unit}B/s` (bytes)?"
     elif what == "time" and unit == "m":

@@ -13,7 +13,7 @@ from ctestbed.core.result import Finding, InputFile, Result
 from ctestbed.evidence.csv_report import policy_flags
 from ctestbed.tee.host import load_records, prepare_machine, resume_vm
 from ctestbed.tee.images import load_image, require_memory
-from ctestbed.tee.machine import VM
+from ctestbed.tee.machine import VM, Machine
 from ctestbed.tee.memory import PAGE_SIZE
 from ctestbed.tee.platforms import load_profile
 from ctestbed.tee.records import (
@@ -154,7 +154,25 @@ def run_launch(request: LaunchRequest) -> Result:
     run = {"state_dir": str(state.path)}
     if machine.chip is not None:
         run |= {"root_fingerprint": machine.chip.root_fingerprint}
-    return Result("ctestbed.cvm.launch/1", _vm_data(vm.record), inputs=inputs, run=run)
+    return Result(
+        "ctestbed.cvm.launch/1",
+        _vm_data(vm.record),
+        findings=_seeded_notes(machine, request),
+        inputs=inputs,
+        run=run,
+    )
+
+
+def _seeded_notes(machine: Machine, request: LaunchRequest) -> tuple[Finding, ...]:
+    """Say so where a VM's keys can be derived again although nobody asked for a seed."""
+    if machine.chip is None or not machine.chip.entropy.seeded or request.seed is not None:
+        return ()
+    message = (
+        "this state directory's emulated machine was made from a seed, so every key of the VM "
+        "can be derived again"
+    )
+    hint = "use another --state-dir for a machine with fresh keys"
+    return (Finding("CTB-M027", "note", message, Where(file=str(request.state_dir)), hint),)
 
 
 def run_list(request: ListRequest) -> Result:

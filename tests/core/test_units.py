@@ -51,6 +51,7 @@ def test_reads_what_people_write(parse: Parse, text: str, value: int) -> None:
         (units.parse_size, "64Mb", "CTB-C003", "bits"),
         (units.parse_rate, "400G", "CTB-C003", "ambiguous"),
         (units.parse_rate, "400gbps", "CTB-C003", "unit"),
+        (units.parse_rate, "400GBps", "CTB-C003", "ambiguous"),
         (units.parse_time, "5m", "CTB-C003", "ambiguous"),
         (units.parse_time, "5", "CTB-C003", "no unit"),
         (units.parse_length, "1:30", "CTB-C003", "unit"),

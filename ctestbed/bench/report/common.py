@@ -67,6 +67,9 @@ def verdict_line(envelope: Envelope) -> str:
     """Return PASS, FAIL or ERROR with the exit code's meaning."""
     code = ExitCode(envelope["exit_code"])
     state = str(envelope["status"]).upper()
+    warnings = sum(item["severity"] == "warning" for item in envelope.get("findings", []))
+    if warnings and envelope["status"] == "pass":
+        state += f" WITH {warnings} WARNING{'S' if warnings > 1 else ''}"
     partial = "" if envelope.get("complete", True) else " (incomplete: the run was cut short)"
     return f"{state}: {code.meaning} (exit {int(code)}){partial}"
 

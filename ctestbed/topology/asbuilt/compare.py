@@ -310,6 +310,8 @@ class _Work:
             text = f"cable {self.cable(self.built, row)} is not in {self.ground.called}"
             if len(rows) > 1:
                 text = f"{len(rows)} cables {names[0]} - {names[1]} are not in {self.ground.called}"
+            unknown = [self.name(d) for d in (a, b) if not self.ground.is_designed(d)]
+            text += f" ({unknown[0]} is not in it at all)" if unknown else ""
             if a == b:
                 text = f"{many(len(rows), 'cable')} of {names[0]} to itself: "
                 text += some(sorted(self.cable(self.built, row) for row in rows))

@@ -22,6 +22,7 @@ from ctestbed.topology.cabling import SCALE_UP, Cabling, Column, make_cables
 CLOS: Final = 0.8
 """A fabric has tiers where so large a share of its switch cables joins neighbouring ones."""
 MOST_TIERS: Final = 4
+FEW_GROUPS: Final = 3
 USUAL_RATE: Final = 2 / 3
 TIER_WORDS: Final = {0: "endpoint", 1: "leaf", 2: "spine", 3: "core"}
 FORMS: Final = {0: "no switches", 1: "single-tier", 2: "leaf-spine", 3: "three-tier Clos"}
@@ -60,6 +61,8 @@ class Inference:
     expected: Cabling | None = None
     deviations: list[Deviation] = field(default_factory=list)
     notes: list[Finding] = field(default_factory=list)
+    absent: Counter[int] = field(default_factory=Counter)
+    """Switches of each tier that groups or rails show to be absent."""
 
     def of_tier(self, tier: int) -> Column:
         """Return the devices of a tier."""
@@ -106,9 +109,11 @@ def infer(cabling: Cabling, intended: Intended | None = None) -> Inference:
     inference.expected = _expected(inference)
     if rails is not None:
         inference.deviations += rails.deviations
+        inference.absent[1] += rails.absent_leaves
         _port_order(inference)
     if regular:
         _degrees(inference)
+        _short_groups(inference)
     return inference
 
 
@@ -255,6 +260,33 @@ def _degrees(inference: Inference) -> None:
             where = inference.cabling.where_device(low) if inference.cabling.file else None
             inference.deviations.append(
                 Deviation("missing", name, None, f"{usual} cables", text, usual - count, where)
+            )
+
+
+def _short_groups(inference: Inference) -> None:
+    """Where most groups of a layer have as many upper switches, those with fewer lack some."""
+    cabling = inference.cabling
+    for layer in inference.layers:
+        counts = Counter(len(group.upper) for group in layer.groups)
+        if not layer.complete or counts.total() < FEW_GROUPS or counts.total() == len(counts):
+            continue
+        usual = most_common(counts)
+        if counts[usual] < USUAL_RATE * counts.total():
+            continue
+        word = tier_word(layer.tier + 1)
+        for group in layer.groups:
+            short = usual - len(group.upper)
+            if short <= 0:
+                continue
+            names = sorted(cabling.devices[at].name for at in group.upper)
+            place = f"a {word} beside {some(names)}"
+            text = f"{many(short, word)} absent: {len(names)} where {usual} are usual "
+            text += f"({counts[usual]} groups for, {counts.total() - counts[usual]} against), "
+            text += f"beside {some(names)}"
+            where = cabling.where_device(min(group.upper)) if cabling.file else None
+            inference.absent[layer.tier + 1] += short
+            inference.deviations.append(
+                Deviation("absent-node", place, None, f"{usual} in a group", text, short, where)
             )
 
 

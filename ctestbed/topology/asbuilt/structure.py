@@ -65,7 +65,7 @@ def compare_structure(design: Cabling, built: Cabling) -> StructuralComparison:
     inference, found = judge(built, intended)
     deviations = [*found.deviations, *inference.deviations]
     if inference.tiers == meant.tiers and inference.regular:
-        deviations += _absent_switches(inference, intended, deviations)
+        deviations += _absent_switches(inference, intended)
         deviations += _leaf_loads(inference, intended)
     else:
         text = f"the design has {many(meant.tiers, 'tier')} of switches, and the record "
@@ -91,17 +91,14 @@ def _per_leaf(inference: Inference) -> int | None:
     return next(iter(counts)) if len(counts) == 1 else None
 
 
-def _absent_switches(
-    inference: Inference, intended: Intended, known: list[Deviation]
-) -> list[Deviation]:
+def _absent_switches(inference: Inference, intended: Intended) -> list[Deviation]:
     """Report how many switches of each tier are absent or more than designed."""
     found = []
-    named = sum(1 for deviation in known if deviation.kind == "absent-node")
     for tier, meant in sorted(intended.switches.items()):
         there = len(inference.of_tier(tier))
         word = tier_word(tier)
         several = PLURALS.get(word, word + "s")
-        short = meant - there - (named if tier == 1 else 0)
+        short = meant - there - inference.absent[tier]
         if short > 0:
             text = f"{there} of {meant} alike {several} are there; which {short} are absent "
             text += "cannot be told without names"
