@@ -362,3 +362,21 @@ def test_an_absent_spine_is_counted_without_names() -> None:
     gone = with_cables(replace(record, devices=devices), table)
     found = compare_structure(design, gone).deviations
     assert [(d.kind, d.count) for d in found] == [("absent-node", 1)]
+
+
+@pytest.mark.parametrize("tier", [2, 3])
+def test_a_switch_absent_from_one_group_of_several_shows_without_names(tier: int) -> None:
+    design = built("three-tier")
+    record = renamed(design)
+    gone = next(at for at, d in enumerate(design.devices) if d.tier == tier)
+    rows = np.flatnonzero((record.cables.a == gone) | (record.cables.b == gone))
+    devices = tuple(d for at, d in enumerate(record.devices) if at != gone)
+    table = columns(without(record, rows.tolist()))
+    for end in ("a", "b"):
+        table[end] = table[end] - (table[end] > gone)
+    lacking = with_cables(replace(record, devices=devices), table)
+    found = compare_structure(design, lacking).deviations
+    assert [(d.kind, d.count) for d in found] == [("absent-node", 1)]
+    if tier == 2:
+        alone = [d for d in judged(lacking) if d.kind == "absent-node"]
+        assert [d.count for d in alone] == [1]
