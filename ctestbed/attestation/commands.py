@@ -11,7 +11,7 @@ from ctestbed.attestation.checks import Check, Status
 from ctestbed.attestation.judge import FORMAT, Expectations, Judgement, Named, judge
 from ctestbed.attestation.roots.pins import RootClass, load_trust
 from ctestbed.core.errors import InputError
-from ctestbed.core.files import read_input
+from ctestbed.core.files import exists, read_input
 from ctestbed.core.result import InputFile, Result
 from ctestbed.evidence.csv_bundle import MAX_BUNDLE_SIZE
 from ctestbed.evidence.report_data import parse_report_data
@@ -147,7 +147,7 @@ def _endorsement_names(request: VerifyRequest) -> tuple[str, ...]:
     if request.endorsements or request.evidence == "-":
         return request.endorsements
     beside = request.evidence + CERTIFICATES_SUFFIX
-    return (beside,) if Path(beside).exists() else ()
+    return (beside,) if exists(Path(beside)) else ()
 
 
 def _parse_measurement(text: str | None) -> bytes | None:

@@ -10,6 +10,7 @@ from typing_extensions import TypedDict
 from ctestbed.bench.catalog import BENCHMARKS
 from ctestbed.bench.run_data import BenchmarkRunData
 from ctestbed.core.errors import InputError
+from ctestbed.core.files import exists, is_file
 from ctestbed.core.names import did_you_mean
 from ctestbed.core.result import Result
 from ctestbed.topology.load import builtin_testbeds, load_testbed
@@ -59,7 +60,7 @@ def run_bench(request: BenchRequest, progress: Callable[[str], None]) -> Result:
     name = request.name
     is_benchmark = name in BENCHMARKS
     is_testbed = name in builtin_testbeds()
-    if is_benchmark and (is_testbed or Path(name).is_file()):
+    if is_benchmark and (is_testbed or is_file(Path(name))):
         raise InputError(
             "CTB-B007",
             f"{name!r} is both a testbed and a benchmark",
@@ -67,7 +68,7 @@ def run_bench(request: BenchRequest, progress: Callable[[str], None]) -> Result:
         )
     if is_benchmark:
         return _run_benchmark(name, progress)
-    if not (is_testbed or name == "-" or Path(name).exists() or "/" in name or "." in name):
+    if not (is_testbed or name == "-" or exists(Path(name)) or "/" in name or "." in name):
         known = [*BENCHMARKS, *builtin_testbeds()]
         raise InputError(
             "CTB-B006",

@@ -13,6 +13,7 @@ from typing_extensions import TypedDict
 
 from ctestbed.core.data import data_directory
 from ctestbed.core.errors import CtestbedError, ExitCode
+from ctestbed.core.files import exists, under_home
 from ctestbed.core.result import Finding, Result
 
 _LIBRARIES: Final = (
@@ -107,7 +108,7 @@ def _check_state(state_dir: str | None, environ: Mapping[str, str]) -> DoctorChe
     except CtestbedError as error:
         return _check("state directory", "wrong", error.message)
     existing = path
-    while not existing.exists() and existing != existing.parent:
+    while not exists(existing) and existing != existing.parent:
         existing = existing.parent
     if existing.is_dir() and os.access(existing, os.W_OK):
         made = "exists" if existing == path else "will be made when needed"
@@ -125,9 +126,9 @@ def _check_crypto() -> list[DoctorCheck]:
 
 
 def _check_kernels() -> DoctorCheck:
-    root = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    root = os.environ.get("XDG_CACHE_HOME") or str(under_home(".cache"))
     existing = Path(root)
-    while not existing.exists() and existing != existing.parent:
+    while not exists(existing) and existing != existing.parent:
         existing = existing.parent
     if os.access(existing, os.W_OK):
         return _check("kernel cache", "ok", "writable")

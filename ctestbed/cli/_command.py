@@ -16,7 +16,8 @@ from typing import Any, Final, NoReturn
 import typer
 
 from ctestbed.cli._output import Output, output_parameters, resolve_output, split_export
-from ctestbed.core.errors import CtestbedError, EnvironmentLacksError, ExitCode
+from ctestbed.cli._streams import end_stdout, is_stream_error, say
+from ctestbed.core.errors import CtestbedError, EnvironmentLacksError
 from ctestbed.core.result import Finding, Result
 
 _NOT_IN_REQUEST: Final = frozenset({"state_dir", "seed", "workers"})
@@ -106,36 +107,15 @@ def _execute(
     except CtestbedError as error:
         as_json = output.format == "json" and not artefact
         _fail(error, words, as_json=as_json, canonical=output.canonical)
-    except BrokenPipeError:
-        _silence_stdout()
-        raise typer.Exit(int(ExitCode.PIPE_CLOSED)) from None
     except (typer.Exit, typer.BadParameter, typer.Abort, KeyboardInterrupt):
         raise
-    except OSError as error:  # files explain themselves, so this is stdout
-        _fail_on_stdout(error, output)
     except Exception as error:  # noqa: BLE001 - the last line of defence: no traceback for users
+        # Files explain themselves, so an OSError of this kind is of stdout.
+        if isinstance(error, OSError) and is_stream_error(error):
+            raise typer.Exit(int(end_stdout(error))) from None
         as_json = output.format == "json" and not artefact
         _fail(_explain(error, output), words, as_json=as_json, canonical=output.canonical)
     raise typer.Exit(int(reply.result.exit_code))
-
-
-def _fail_on_stdout(error: OSError, output: Output) -> None:
-    """Say that standard output is full; anything else is a bug."""
-    import errno
-
-    if error.errno not in {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}:
-        _say_error(_explain(error, output))
-        raise typer.Exit(int(ExitCode.BUG)) from None
-    from ctestbed.core.files import unwritable
-
-    _silence_stdout()
-    _say_error(unwritable(Path("standard output"), error))
-    raise typer.Exit(int(ExitCode.ENVIRONMENT)) from None
-
-
-def _silence_stdout() -> None:
-    """Keep the interpreter's own last flush from complaining of a reader that has left."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _with_settings(arguments: dict[str, Any]) -> dict[str, Any]:
@@ -171,13 +151,18 @@ def _deliver(
         run=_describe_run(started, elapsed),
         canonical=output.canonical,
     )
+    named = output.output not in {None, "-"}
+    files = _artefact_files(reply, output) if artefact and named else []
+    reports = [(output.format, str(output.output))] if named and not artefact else []
+    files += [
+        (Path(path), _render(envelope, name, output).encode())
+        for name, path in [*reports, *map(split_export, output.export)]
+    ]
     if artefact:
-        _deliver_artefact(reply, output)
-    else:
-        _deliver_report(envelope, output)
-    for item in output.export:
-        name, path = split_export(item)
-        _write(path, _render(envelope, name, output), output)
+        _say_notes(reply, output)
+    _write_files(files, output, artefact=artefact)
+    if not named:
+        _print_artefact(reply) if artefact else _print_report(envelope, output)
 
 
 def _describe_run(started: float, elapsed: float) -> dict[str, Any]:
@@ -207,10 +192,7 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def _deliver_report(envelope: dict[str, Any], output: Output) -> None:
-    if output.output not in {None, "-"}:
-        _write(str(output.output), _render(envelope, output.format, output), output)
-        return
+def _print_report(envelope: dict[str, Any], output: Output) -> None:
     if output.format == "table":
         from ctestbed.cli._terminal import show
 
@@ -225,41 +207,41 @@ def _render(envelope: dict[str, Any], name: str, output: Output) -> str:
     return render(envelope, name, canonical=output.canonical)
 
 
-def _write(path: str, text: str, output: Output) -> None:
-    from ctestbed.core.files import write_output
-
-    write_output(Path(path), text.encode(), force=output.force)
-
-
-def _deliver_artefact(reply: Reply, output: Output) -> None:
+def _artefact_files(reply: Reply, output: Output) -> list[tuple[Path, bytes]]:
     if reply.artefact is None:
-        return
+        return []
+    path = Path(str(output.output))
+    companions = reply.companions.items()
+    beside = [(path.with_name(path.name + suffix), content) for suffix, content in companions]
+    return [(path, reply.artefact), *beside]
+
+
+def _say_notes(reply: Reply, output: Output) -> None:
     for finding in reply.result.findings:
         if not output.quiet or finding.severity != "note":
             _say_finding(finding)
-    if output.output in {None, "-"}:
-        _print_artefact(reply)
-        return
+
+
+def _write_files(files: list[tuple[Path, bytes]], output: Output, *, artefact: bool) -> None:
+    """Write all files or none of the new ones, before anything goes to stdout."""
     from ctestbed.core.files import write_together
 
-    path = Path(str(output.output))
-    files = {path: reply.artefact}
-    for suffix, content in reply.companions.items():
-        files[path.with_name(path.name + suffix)] = content
     write_together(files, force=output.force)
-    if not output.quiet:
-        typer.echo(f"wrote {', '.join(str(name) for name in files)}", err=True)
+    if artefact and files and not output.quiet:
+        say(f"wrote {', '.join(str(name) for name, _ in files)}")
 
 
 def _print_artefact(reply: Reply) -> None:
-    artefact = reply.artefact or b""
+    if reply.artefact is None:
+        return
+    artefact = reply.artefact
     if sys.stdout.isatty() and b"\0" in artefact:
         raise typer.BadParameter("this is binary; name a file with -o FILE, or pipe it")
     sys.stdout.flush()
     sys.stdout.buffer.write(artefact)
     if reply.companions:
         names = ", ".join(reply.companions)
-        typer.echo(f"note: the files {names} are written only with -o FILE", err=True)
+        say(f"note: the files {names} are written only with -o FILE")
 
 
 def _fail(error: CtestbedError, words: list[str], *, as_json: bool, canonical: bool) -> NoReturn:
@@ -275,18 +257,15 @@ def _fail(error: CtestbedError, words: list[str], *, as_json: bool, canonical: b
             findings, int(error.exit_code), error.exit_code.status, command=words
         )
         sys.stdout.write(escape_json(dump_envelope(envelope, canonical=canonical)))
+        sys.stdout.flush()
     raise typer.Exit(int(error.exit_code))
-
-
-def _say_error(error: CtestbedError) -> None:
-    _say_finding(Finding.of_error(error))
 
 
 def _say_finding(finding: Finding) -> None:
     from ctestbed.bench.report.render import make_visible
     from ctestbed.bench.report.text import render_finding
 
-    typer.echo(render_finding(make_visible(finding.to_dict())), err=True)
+    say(render_finding(make_visible(finding.to_dict())))
 
 
 def _explain(error: Exception, output: Output) -> CtestbedError:
@@ -317,10 +296,15 @@ def _keep_traceback(error: Exception, output: Output) -> str:
 
     text = "".join(traceback.format_exception(error))
     if output.verbose > 1:
-        typer.echo(text, err=True)
+        say(text)
     try:
         with tempfile.NamedTemporaryFile(
-            "w", prefix="ctestbed-crash-", suffix=".txt", delete=False
+            "w",
+            prefix="ctestbed-crash-",
+            suffix=".txt",
+            delete=False,
+            encoding="utf-8",
+            errors="backslashreplace",
         ) as crash:
             crash.write(text)
     except OSError:

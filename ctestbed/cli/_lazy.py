@@ -11,10 +11,21 @@ import typer
 from typer.core import TyperGroup
 
 from ctestbed.cli._nouns import NOUNS
+from ctestbed.cli._streams import guarded_stdout
 
 
 class LazyGroup(TyperGroup):
     """A group whose commands are imported on first use."""
+
+    def make_context(self, *args: Any, **extra: Any) -> Any:
+        """Parse, with help and version written under guard."""
+        with guarded_stdout():
+            return super().make_context(*args, **extra)
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the noun; what no command explains about stdout is said here."""
+        with guarded_stdout():
+            return super().invoke(ctx)
 
     def list_commands(self, ctx: Any) -> list[str]:
         """Return the nouns in the order people meet them."""

@@ -137,12 +137,13 @@ def _check_color(choice: str) -> None:
 
 def _refuse_taken(output: Output) -> None:
     """Refuse files that exist before the work is done, not after."""
-    from ctestbed.core.files import refuse_existing
+    from ctestbed.core.files import is_file, refuse_existing, refuse_twice
 
     exports = [split_export(item)[1] for item in output.export]
-    for name in [*exports, output.output]:
-        if name not in {None, "-"} and Path(str(name)).is_file():
-            refuse_existing(Path(str(name)), force=output.force)
+    named = [Path(str(name)) for name in [output.output, *exports] if name not in {None, "-"}]
+    refuse_twice(named)
+    for path in filter(is_file, named):
+        refuse_existing(path, force=output.force)
 
 
 def split_export(item: str) -> tuple[str, str]:
@@ -150,5 +151,8 @@ def split_export(item: str) -> tuple[str, str]:
     name, equals, path = item.partition("=")
     if not equals or not path:
         message = f"{item!r} is not FMT=FILE, such as json=report.json"
+        raise typer.BadParameter(message, param_hint="--export")
+    if path == "-":
+        message = f"{item!r} names no file; --format and -o say what goes to standard output"
         raise typer.BadParameter(message, param_hint="--export")
     return _check_format(name, "--export"), path

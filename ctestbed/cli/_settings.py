@@ -20,18 +20,22 @@ class Settings:
 def config_files() -> list[Path]:
     """Return the files that are looked at, the strongest first."""
     named = os.environ.get("CTESTBED_CONFIG")
-    base = os.environ.get("XDG_CONFIG_HOME") or str(Path.home() / ".config")
+    from ctestbed.core.files import under_home
+
+    base = os.environ.get("XDG_CONFIG_HOME") or str(under_home(".config"))
     files = [Path("ctestbed.toml"), Path(base) / "ctestbed" / "config.toml"]
     return [Path(named), *files] if named else files
 
 
 def load_settings() -> tuple[Settings, dict[str, str]]:
     """Return the settings in force from files and environment, and each one's origin."""
+    from ctestbed.core.files import is_file
+
     values: dict[str, str] = {}
     origins: dict[str, str] = {}
     named = os.environ.get("CTESTBED_CONFIG")
     for path in reversed(config_files()):
-        if not path.is_file():
+        if not is_file(path):
             if named and path == Path(named):
                 raise InputError(
                     "CTB-U001",

@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from ctestbed.cli._command import noun_app, single_verb
+from ctestbed.cli._streams import say
 from ctestbed.core.errors import ExitCode
 
 app = noun_app("completion", help="Print the completion script of a shell.")
@@ -22,8 +23,7 @@ def completion(
     from typer._completion_shared import get_completion_script
 
     if shell not in _SHELLS:
-        typer.echo(f"error[CTB-U006]: no completion for {shell!r}", err=True)
-        typer.echo(f"  hint: one of {', '.join(_SHELLS)}", err=True)
+        say(f"error[CTB-U006]: no completion for {shell!r}\n  hint: one of {', '.join(_SHELLS)}")
         raise typer.Exit(int(ExitCode.INPUT))
     typer.echo(
         get_completion_script(prog_name="ctestbed", complete_var="_CTESTBED_COMPLETE", shell=shell)

@@ -20,5 +20,6 @@ def show() -> Reply:
 def path() -> Reply:
     """List the configuration files that are looked at, the strongest first."""
     from ctestbed.bench.settings_data import run_config_path
+    from ctestbed.core.files import is_file
 
-    return Reply(run_config_path([(str(item), item.is_file()) for item in config_files()]))
+    return Reply(run_config_path([(str(item), is_file(item)) for item in config_files()]))

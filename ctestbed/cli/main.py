@@ -5,6 +5,7 @@ import sys
 from typing import Final
 
 from ctestbed.cli._nouns import help_page
+from ctestbed.cli._streams import guarded_stdout, is_stream_error, open_streams
 
 USAGE: Final = 2
 """What Typer ends with when no command is named."""
@@ -12,8 +13,10 @@ USAGE: Final = 2
 
 def main() -> None:
     """Run the command line; Ctrl-C ends it quietly with its own code."""
+    open_streams()
     if sys.argv[1:] in ([], ["-h"], ["--help"]) and "_CTESTBED_COMPLETE" not in os.environ:
-        sys.stdout.write(help_page())
+        with guarded_stdout():
+            sys.stdout.write(help_page())
         sys.exit(0 if sys.argv[1:] else USAGE)
     from ctestbed.cli.app import app
 
@@ -25,3 +28,7 @@ def main() -> None:
         app(prog_name="ctestbed")
     except KeyboardInterrupt:
         sys.exit(130)
+    except OSError as error:  # all but Typer's own words on usage reach stderr through `say`
+        if not is_stream_error(error):
+            raise
+        sys.exit(USAGE)

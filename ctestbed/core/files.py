@@ -4,7 +4,7 @@ import errno
 import os
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
@@ -57,6 +57,30 @@ def _unreadable(name: str, what: str, error: OSError | ValueError) -> CtestbedEr
     return InputError("CTB-C013", f"{what} {name!r} cannot be read: {reason}", where=where)
 
 
+def exists(path: Path) -> bool:
+    """Tell whether a path leads to something; one that cannot be looked at leads nowhere."""
+    try:
+        return path.exists()
+    except (OSError, ValueError):  # too long, not permitted, a NUL byte
+        return False
+
+
+def is_file(path: Path) -> bool:
+    """Tell whether a path leads to a regular file, as `exists` does."""
+    try:
+        return path.is_file()
+    except (OSError, ValueError):
+        return False
+
+
+def under_home(name: str) -> Path:
+    """Return a path under the user's home, which a user whom the system does not know lacks."""
+    try:
+        return Path.home() / name
+    except RuntimeError:
+        return Path("/nonexistent") / name
+
+
 def write_output(path: Path, content: bytes, *, force: bool = False) -> None:
     """Write a user's output file atomically; refuse to replace one unless `force`.
 
@@ -64,27 +88,28 @@ def write_output(path: Path, content: bytes, *, force: bool = False) -> None:
         InputError: the file exists and `force` is not set.
         EnvironmentLacksError: no space, no permission, no such directory.
     """
-    if path.exists() and not path.is_file():
+    if exists(path) and not is_file(path):
         _write_special(path, content)
         return
     refuse_existing(path, force=force)
     write_atomic(path, content, mode=_default_mode())
 
 
-def write_together(files: Mapping[Path, bytes], *, force: bool = False) -> None:
+def write_together(files: Sequence[tuple[Path, bytes]], *, force: bool = False) -> None:
     """Write several files that belong together: all of them, or none of the new ones.
 
     Raises:
-        InputError: one exists and `force` is not set; nothing is written then.
+        InputError: two are one file, or one exists and `force` is not set; nothing is written.
         EnvironmentLacksError: one cannot be written; those that were new are taken back.
     """
-    for path in files:
-        if path.is_file():
+    refuse_twice([path for path, _ in files])
+    for path, _ in files:
+        if is_file(path):
             refuse_existing(path, force=force)
     new: list[Path] = []
     try:
-        for path, content in files.items():
-            existed = path.exists()
+        for path, content in files:
+            existed = exists(path)
             write_output(path, content, force=force)
             if not existed:
                 new.append(path)
@@ -94,13 +119,32 @@ def write_together(files: Mapping[Path, bytes], *, force: bool = False) -> None:
         raise
 
 
+def refuse_twice(paths: Sequence[Path]) -> None:
+    """Refuse one file as the place of two outputs, which would leave the last of them only.
+
+    Raises:
+        InputError: two paths lead to one place.
+    """
+    seen: set[str] = set()
+    for path in paths:
+        place = os.path.realpath(path)
+        if place in seen:
+            raise InputError(
+                "CTB-C014",
+                f"{str(path)!r} would be written twice",
+                where=Where(file=str(path)),
+                hint="name another file for one of the outputs",
+            )
+        seen.add(place)
+
+
 def refuse_existing(path: Path, *, force: bool) -> None:
     """Refuse to replace a file unless `force`.
 
     Raises:
         InputError: the file exists and `force` is not set.
     """
-    if path.exists() and not force:
+    if exists(path) and not force:
         raise InputError(
             "CTB-C014",
             f"{str(path)!r} exists already",

@@ -13,6 +13,8 @@ from typing import Any
 
 import numba
 
+from ctestbed.core.files import under_home
+
 _PACKAGE = Path(__file__).resolve().parent.parent
 
 
@@ -26,7 +28,7 @@ def _sources_digest() -> str:
 
 def _cache_directory() -> Path | None:
     """Return a writable cache directory, or None where the user's cache cannot be written."""
-    root = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    root = os.environ.get("XDG_CACHE_HOME") or under_home(".cache")
     path = Path(root) / "ctestbed" / f"kernels-{_sources_digest()}"
     try:
         path.mkdir(parents=True, exist_ok=True)

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Final
 
 from ctestbed.core.errors import EnvironmentLacksError, Where
-from ctestbed.core.files import unwritable, write_atomic
+from ctestbed.core.files import exists, unwritable, write_atomic
 
 FILE_MODE: Final = 0o600
 DIRECTORY_MODE: Final = 0o700
@@ -70,7 +70,7 @@ class StateDirectory:
     @contextmanager
     def shared(self) -> Iterator[None]:
         """Keep writers out while several files are read; an absent directory is an empty one."""
-        if not self._lock_path.exists():
+        if not exists(self._lock_path):
             yield
             return
         with self._lock(fcntl.LOCK_SH):
@@ -187,7 +187,7 @@ class StateDirectory:
         """Remove temporary files and memory without a record: nobody else is writing now."""
         for directory in ("machines", "vms", "roots/csv"):
             for path in self._files(directory):
-                orphan = path.suffix == ".dram" and not path.with_suffix(".json").exists()
+                orphan = path.suffix == ".dram" and not exists(path.with_suffix(".json"))
                 if not _is_visible(path) or orphan:
                     self.remove(f"{directory}/{path.name}")
 

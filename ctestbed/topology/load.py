@@ -6,7 +6,7 @@ from typing import Final
 
 from ctestbed.core.data import data_directory
 from ctestbed.core.errors import InputError, Where
-from ctestbed.core.files import read_input
+from ctestbed.core.files import is_file, read_input
 from ctestbed.core.names import did_you_mean
 from ctestbed.core.result import InputFile
 from ctestbed.core.spec import validate_model
@@ -51,11 +51,8 @@ def testbed_path(name: str) -> Path | None:
     known = builtin_testbeds()
     if name in known:
         return known[name]
-    try:
-        if Path(name).is_file():
-            return Path(name)
-    except (ValueError, OSError):  # a NUL byte, a name too long
-        pass
+    if is_file(Path(name)):
+        return Path(name)
     raise InputError(
         "CTB-T005",
         f"no testbed is called {name[:MAX_SHOWN]!r}",

@@ -11,7 +11,9 @@ FileForm: TypeAlias = Literal["yaml", "json"]
 def dump_testbed(document: Mapping[str, Any], form: FileForm) -> bytes:
     """Return a testbed document (plain values, quantities as text) as a file's bytes."""
     if form == "json":
-        return (json.dumps(document, indent=2, ensure_ascii=False) + "\n").encode()
+        return (json.dumps(document, indent=2, ensure_ascii=False) + "\n").encode(
+            errors="backslashreplace"
+        )
     from ruamel.yaml import YAML
 
     writer = YAML(typ="safe", pure=True)

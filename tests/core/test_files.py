@@ -63,15 +63,15 @@ def test_missing_directory_is_an_environment_error(tmp_path: Path) -> None:
 def test_files_that_belong_together_are_written_together(tmp_path: Path) -> None:
     first, second = tmp_path / "ev.bin", tmp_path / "no" / "ev.bin.certs"
     with pytest.raises(EnvironmentLacksError):
-        files.write_together({first: b"1", second: b"2"})
+        files.write_together([(first, b"1"), (second, b"2")])
     assert not first.exists()
     second = tmp_path / "ev.bin.certs"
     second.write_bytes(b"old")
     with pytest.raises(InputError):
-        files.write_together({first: b"1", second: b"2"})
+        files.write_together([(first, b"1"), (second, b"2")])
     assert not first.exists()
     assert second.read_bytes() == b"old"
-    files.write_together({first: b"1", second: b"2"}, force=True)
+    files.write_together([(first, b"1"), (second, b"2")], force=True)
     assert (first.read_bytes(), second.read_bytes()) == (b"1", b"2")
 
 
@@ -112,3 +112,26 @@ def test_output_has_the_mode_that_its_user_gives_new_files(
     finally:
         os.umask(before)
     assert (tmp_path / "out").stat().st_mode & 0o777 == mode
+
+
+def test_what_cannot_be_looked_at_is_not_there(tmp_path: Path) -> None:
+    for name in ("x" * 300, "a\0b", "/".join(["y" * 200] * 30)):
+        assert not files.exists(tmp_path / name)
+        assert not files.is_file(tmp_path / name)
+
+
+def test_a_home_that_nobody_knows_is_no_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    def unknown() -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.setattr(Path, "home", unknown)
+    assert not files.exists(files.under_home(".config"))
+
+
+def test_one_file_cannot_take_two_outputs(tmp_path: Path) -> None:
+    path, link = tmp_path / "out", tmp_path / "link"
+    link.symlink_to(path)
+    with pytest.raises(InputError) as caught:
+        files.write_together([(path, b"1"), (link, b"2")], force=True)
+    assert caught.value.code == "CTB-C014"
+    assert not path.exists()

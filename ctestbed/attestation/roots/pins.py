@@ -20,7 +20,7 @@ from pydantic import Field
 from ctestbed.attestation.csv_key import key_fingerprint, require_issuer
 from ctestbed.core.data import data_directory
 from ctestbed.core.errors import CtestbedError, InputError, Where
-from ctestbed.core.files import read_input
+from ctestbed.core.files import exists, read_input
 from ctestbed.core.names import did_you_mean
 from ctestbed.core.result import InputFile
 from ctestbed.core.spec import SpecModel, validate_model
@@ -98,7 +98,7 @@ def load_trust(choice: str, state_dir: Path | None) -> TrustSet:
             return TrustSet(choice, ())
         state = StateDirectory(state_dir)
         return TrustSet(choice, emulated_pins(state) if choice == "emulated" else user_pins(state))
-    if not Path(choice).exists():
+    if not exists(Path(choice)):
         raise InputError(
             "CTB-A001",
             f"--roots {choice!r} is neither a class of roots nor a file",
