@@ -23,6 +23,8 @@ CLOS: Final = 0.8
 """A fabric has tiers where so large a share of its switch cables joins neighbouring ones."""
 MOST_TIERS: Final = 4
 FEW_GROUPS: Final = 3
+MANY: Final = 10
+"""A speed that one in so many cables has is another kind, not a fault."""
 USUAL_RATE: Final = 2 / 3
 TIER_WORDS: Final = {0: "endpoint", 1: "leaf", 2: "spine", 3: "core"}
 FORMS: Final = {0: "no switches", 1: "single-tier", 2: "leaf-spine", 3: "three-tier Clos"}
@@ -56,6 +58,8 @@ class Inference:
     layers: tuple[Layer, ...]
     rails: Rails | None
     regular: bool
+    designed: bool = False
+    """Whether speeds come from a design, so that every slower cable is slow."""
     rates: dict[int, int] = field(default_factory=dict)
     rate_votes: dict[int, tuple[int, int]] = field(default_factory=dict)
     expected: Cabling | None = None
@@ -104,7 +108,7 @@ def infer(cabling: Cabling, intended: Intended | None = None) -> Inference:
         tier[np.intersect1d(split, hollow)] = -1
     layers, regular = _layers(exploded, tier, intended)
     rails = find_rails(exploded, tier) if regular else None
-    inference = Inference(exploded, tier, layers, rails, regular)
+    inference = Inference(exploded, tier, layers, rails, regular, intended is not None)
     _rates(inference, intended)
     inference.expected = _expected(inference)
     if rails is not None:
@@ -138,7 +142,7 @@ def _layers(
     """Return the layers between tiers of switches, and whether these are all there is."""
     pairs: dict[int, dict[Pair, int]] = defaultdict(dict)
     cables = cabling.cables
-    switches = (tier[cables.a] > 0) & (tier[cables.b] > 0)
+    switches = (tier[cables.a] > 0) & (tier[cables.b] > 0) & ~_trunks(cabling)
     lower_first = tier[cables.a] <= tier[cables.b]
     low = np.where(lower_first, cables.a, cables.b)[switches]
     high = np.where(lower_first, cables.b, cables.a)[switches]
@@ -157,6 +161,15 @@ def _layers(
     return tuple(layers), regular and 0 < int(tier.max(initial=0)) <= MOST_TIERS
 
 
+def _trunks(cabling: Cabling) -> Column:
+    """Return which cables join two sites: they lie between the fabrics, not in one."""
+    names: dict[str | None, int] = {}
+    site = np.array([names.setdefault(d.site, len(names)) for d in cabling.devices], np.int64)
+    if len(names) < 2:  # noqa: PLR2004 - one site, or none said
+        return np.zeros(len(cabling.cables), bool)
+    return np.asarray(site[cabling.cables.a] != site[cabling.cables.b])
+
+
 def _cable_tiers(inference: Inference) -> Column:
     """Return for each cable the tier of its lower end; -1 where it joins no neighbouring tiers."""
     cables, tier = inference.cabling.cables, inference.tier
@@ -165,7 +178,7 @@ def _cable_tiers(inference: Inference) -> Column:
 
 
 def _rates(inference: Inference, intended: Intended | None) -> None:
-    layer = _cable_tiers(inference)
+    layer = np.where(_trunks(inference.cabling), -1, _cable_tiers(inference))
     rates = inference.cabling.cables.rate
     for tier in range(max(inference.tiers, 1)):
         known = Counter(rates[(layer == tier) & (rates >= 0)].tolist())
@@ -179,38 +192,61 @@ def _rates(inference: Inference, intended: Intended | None) -> None:
         inference.rates.update(intended.rates)
 
 
+def _other_speeds(inference: Inference) -> set[int]:
+    """Return the upper switches that mostly run at another speed which many cables have."""
+    cables, tier = inference.cabling.cables, inference.tier
+    layer = _cable_tiers(inference)
+    found: set[int] = set()
+    for at, usual in inference.rates.items():
+        rows = np.flatnonzero((layer == at) & (cables.rate >= 0))
+        counts = Counter(cables.rate[rows].tolist())
+        common = {
+            rate
+            for rate, count in counts.items()
+            if rate != usual and count * MANY >= counts.total()
+        }
+        if not common or inference.designed:
+            continue
+        high = np.where(tier[cables.a] > tier[cables.b], cables.a, cables.b)
+        speeds: dict[int, Counter[int]] = defaultdict(Counter)
+        for row in rows.tolist():
+            speeds[int(high[row])][int(cables.rate[row])] += 1
+        found.update(up for up, own in speeds.items() if most_common(own) in common)
+    return found
+
+
 def _expected(inference: Inference) -> Cabling:
     """Write down the cables that the inferred fabric has, between the devices of the record."""
     cabling, tier, rails = inference.cabling, inference.tier, inference.rails
     cables = cabling.cables
     wanted: Counter[Pair] = Counter()
-    judged: set[Pair] = set()
     if inference.regular:
         for layer in inference.layers:
             for group in layer.groups:
                 wanted.update(group.expected())
-            judged.update(layer.strays)
     moves = {} if rails is None else rails.moves
     others = set() if rails is None else set(rails.others)
     unjudged: set[Pair] = set()
     peers = _peers(inference)
     for table in (cables, cabling.one_sided):
-        for a, b in zip(table.a.tolist(), table.b.tolist(), strict=True):
+        trunks = _trunks(replace(cabling, cables=table)).tolist()
+        for a, b, trunk in zip(table.a.tolist(), table.b.tolist(), trunks, strict=True):
             low, high = (a, b) if tier[a] <= tier[b] else (b, a)
-            between = tier[low] > 0 and inference.regular
+            between = tier[low] > 0 and inference.regular and not trunk
             if a == b or (between and tier[high] == tier[low] + 1):
                 continue
             if between and not peers:
                 continue
-            if cabling.devices[low].host in others:
+            if trunk or cabling.devices[low].host in others:
                 unjudged.add((low, high))
             wanted[low, moves.get((low, high), high)] += 1
     for pair in [] if rails is None else rails.additions:
         wanted[pair] += 1
     rows = [pair for pair, count in wanted.items() for _ in range(count)]
+    other = _other_speeds(inference)
     rate = [
         -1
-        if (low, high) in unjudged or tier[high] != tier[low] + 1
+        if (low, high) in unjudged or tier[high] != tier[low] + 1 or high in other
         else inference.rates.get(int(tier[low]), -1)
         for low, high in rows
     ]
@@ -274,10 +310,12 @@ def _short_groups(inference: Inference) -> None:
         if counts[usual] < USUAL_RATE * counts.total():
             continue
         word = tier_word(layer.tier + 1)
+        alike = Counter((len(group.lower), group.parallel) for group in layer.groups)
         for group in layer.groups:
             short = usual - len(group.upper)
-            if short <= 0:
-                continue
+            same = alike[len(group.lower), group.parallel] > counts.total() // 2
+            if short <= 0 or not same or (short > 1 and short * FEW_GROUPS > usual):
+                continue  # a group that differs in more was meant to be another
             names = sorted(cabling.devices[at].name for at in group.upper)
             place = f"a {word} beside {some(names)}"
             text = f"{many(short, word)} absent: {len(names)} where {usual} are usual "

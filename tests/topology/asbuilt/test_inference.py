@@ -380,3 +380,10 @@ def test_a_switch_absent_from_one_group_of_several_shows_without_names(tier: int
     if tier == 2:
         alone = [d for d in judged(lacking) if d.kind == "absent-node"]
         assert [d.count for d in alone] == [1]
+
+
+@pytest.mark.parametrize(
+    "name", ["three-vendor-sites", "uneven-planes-1024", "two-campus-150km", "lab-128-wide"]
+)
+def test_sound_testbeds_of_unlike_parts_show_no_deviation(name: str) -> None:
+    assert judged(load_cabling(name)) == []
