@@ -61,7 +61,9 @@ def test_vms() -> None:
 
 def test_words_with_few_values() -> None:
     assert complete("attest", "verify", "ev.bin", "--roots", "") == {"vendor", "emulated", "user"}
-    assert complete("topology", "build", "") == {"fat-tree"}
+    kinds = complete("topology", "build", "")
+    assert {"fat-tree", "rail-optimised", "slim-fly", "dragonfly", "torus"} <= kinds
+    assert complete("topology", "build", "fat") == {"fat-tree"}
     assert "CTB-C003" in complete("explain", "CTB-C00")
     assert "ctestbed.sim.transfer/1" in complete("schema", "show", "ctestbed.sim")
     assert "--pattern" in complete("sim", "transfer", "--pa")
