@@ -1,6 +1,6 @@
 """The emulated machine of a state directory, taken up again by each command."""
 
-from ctestbed.core.errors import InputError, Where
+from ctestbed.core.errors import CtestbedError, InputError, Where
 from ctestbed.core.result import Finding
 from ctestbed.tee.csv_vendor import CSVChip, dump_chip, load_chip, make_chip
 from ctestbed.tee.entropy import Entropy
@@ -54,7 +54,7 @@ def load_records(state: StateDirectory) -> tuple[list[VMRecord], list[Finding]]:
     for name in state.vm_names():
         try:
             records.append(load_record(state, name))
-        except InputError as error:
+        except CtestbedError as error:
             findings.append(Finding(error.code, "warning", error.message, error.where, error.hint))
     return records, findings
 

@@ -11,8 +11,10 @@ so a killed process leaves at most a stray temporary file or memory without a re
 the next change clears away.
 """
 
+import errno
 import fcntl
 import os
+import stat
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -80,7 +82,7 @@ class StateDirectory:
         """Return a file's content, or None if it is absent."""
         path = self.path / name
         try:
-            return path.read_bytes()
+            return _read_regular(path)
         except (FileNotFoundError, NotADirectoryError):
             return None
         except OSError as error:
@@ -149,7 +151,7 @@ class StateDirectory:
 
     @contextmanager
     def _lock(self, kind: int) -> Iterator[None]:
-        flags = os.O_RDONLY | os.O_CLOEXEC
+        flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK
         if kind == fcntl.LOCK_EX:
             flags |= os.O_CREAT
         try:
@@ -190,6 +192,13 @@ class StateDirectory:
                 orphan = path.suffix == ".dram" and not exists(path.with_suffix(".json"))
                 if not _is_visible(path) or orphan:
                     self.remove(f"{directory}/{path.name}")
+
+
+def _read_regular(path: Path) -> bytes:
+    """Read a file; a pipe or a device might never end."""
+    if not stat.S_ISREG(path.stat().st_mode):
+        raise OSError(errno.EINVAL, "it is no regular file")
+    return path.read_bytes()
 
 
 def _is_visible(path: Path) -> bool:
