@@ -59,9 +59,10 @@ def _read(path: Path) -> dict[str, str]:
     known = [field.name for field in fields(Settings)]
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except (OSError, ValueError, RecursionError) as error:
+        reason = "nested too deeply" if isinstance(error, RecursionError) else error
         raise InputError(
-            "CTB-U002", f"{str(path)!r} is not readable TOML: {error}", where=Where(file=str(path))
+            "CTB-U002", f"{str(path)!r} is not readable TOML: {reason}", where=Where(file=str(path))
         ) from None
     for key, value in content.items():
         if key not in known:

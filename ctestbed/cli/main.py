@@ -18,17 +18,22 @@ def main() -> None:
         with guarded_stdout():
             sys.stdout.write(help_page())
         sys.exit(0 if sys.argv[1:] else USAGE)
-    from ctestbed.cli.app import app
-
-    if "_CTESTBED_COMPLETE" in os.environ:
-        from typer._completion_classes import completion_init
-
-        completion_init()
     try:
-        app(prog_name="ctestbed")
+        _run()
     except KeyboardInterrupt:
         sys.exit(130)
     except OSError as error:  # all but Typer's own words on usage reach stderr through `say`
         if not is_stream_error(error):
             raise
         sys.exit(USAGE)
+
+
+def _run() -> None:
+    """Load the framework and run a command."""
+    from ctestbed.cli.app import app
+
+    if "_CTESTBED_COMPLETE" in os.environ:
+        from typer._completion_classes import completion_init
+
+        completion_init()
+    app(prog_name="ctestbed")

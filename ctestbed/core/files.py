@@ -127,7 +127,7 @@ def refuse_twice(paths: Sequence[Path]) -> None:
     """
     seen: set[str] = set()
     for path in paths:
-        place = os.path.realpath(path)
+        place = _real(path)
         if place in seen:
             raise InputError(
                 "CTB-C014",
@@ -136,6 +136,13 @@ def refuse_twice(paths: Sequence[Path]) -> None:
                 hint="name another file for one of the outputs",
             )
         seen.add(place)
+
+
+def _real(path: Path) -> str:
+    try:
+        return os.path.realpath(path)
+    except OSError:  # the current directory is gone
+        return str(path)
 
 
 def refuse_existing(path: Path, *, force: bool) -> None:

@@ -4,6 +4,7 @@ import json
 import os
 import shlex
 import subprocess
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -148,3 +149,36 @@ def test_a_name_that_is_no_text_is_refused_by_its_option() -> None:
         assert outcome.code == 3
         assert outcome.stderr.startswith("error[CTB-C043]: `name`: '\\udcff' is not a name")
         assert "at --name" in outcome.stderr
+
+
+def test_a_configuration_nested_too_deeply(tmp_path: Path) -> None:
+    path = tmp_path / "deep.toml"
+    path.write_text("a = " + "[" * 100_000)
+    outcome = process("topology", "list", env={"CTESTBED_CONFIG": str(path)})
+    assert outcome.code == 3
+    assert outcome.stderr.startswith("error[CTB-U002]: ")
+    assert "nested too deeply" in outcome.stderr
+
+
+def test_a_directory_that_is_gone(tmp_path: Path) -> None:
+    gone = tmp_path / "gone"
+    script = f"mkdir {gone}; cd {gone}; rmdir {gone}; {shlex.join(MAIN)} topology list -o x"
+    done = subprocess.run(["bash", "-c", script], capture_output=True, check=False)
+    assert done.returncode == 4
+    assert done.stderr.startswith(b"error[CTB-C016]: 'x' cannot be written: No such file")
+
+
+def test_an_interrupt_while_the_framework_loads_is_quiet() -> None:
+    script = """
+import sys
+class Interrupt:
+    def find_spec(self, name, *_):
+        if name == "typer":
+            raise KeyboardInterrupt
+sys.meta_path.insert(0, Interrupt())
+from ctestbed.cli.main import main
+main()
+"""
+    words = [sys.executable, "-c", script, "topology", "list"]
+    done = subprocess.run(words, capture_output=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (130, b"", b"")
