@@ -22,6 +22,7 @@ def test_the_tree_is_the_one_in_the_design() -> None:
         ("topology", "show"),
         ("topology", "import"),
         ("topology", "export"),
+        ("topology", "diff"),
         ("topology", "build"),
         ("topology", "validate"),
         ("route", "path"),

@@ -96,7 +96,7 @@ def test_a_taken_file_is_refused_before_the_work(
     def work(_request: Any) -> Result:
         raise AssertionError
 
-    monkeypatch.setattr("ctestbed.topology.commands.run_validate", work)
+    monkeypatch.setattr("ctestbed.topology.comparing.run_validate", work)
     taken = tmp_path / "taken"
     taken.write_text("mine")
     for option in (("-o", str(taken)), ("--export", f"json={taken}")):
@@ -208,7 +208,7 @@ def crash(_request: Any) -> Result:
 
 
 def test_a_bug_is_one_line_and_a_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr("ctestbed.topology.commands.run_validate", crash)
+    monkeypatch.setattr("ctestbed.topology.comparing.run_validate", crash)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     outcome = ctestbed(*VALIDATE)
     assert (outcome.code, outcome.stdout) == (1, "")
@@ -225,7 +225,7 @@ def test_a_bug_is_one_line_and_a_file(monkeypatch: pytest.MonkeyPatch, tmp_path:
 
 
 def test_a_bug_with_nowhere_to_write_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr("ctestbed.topology.commands.run_validate", crash)
+    monkeypatch.setattr("ctestbed.topology.comparing.run_validate", crash)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "absent"))
     outcome = ctestbed(*VALIDATE)
     assert outcome.code == 1
@@ -239,7 +239,7 @@ def test_too_little_memory_is_the_environment_s_fault(monkeypatch: pytest.Monkey
     def hungry(_request: Any) -> Result:
         raise MemoryError
 
-    monkeypatch.setattr("ctestbed.topology.commands.run_validate", hungry)
+    monkeypatch.setattr("ctestbed.topology.comparing.run_validate", hungry)
     outcome = ctestbed(*VALIDATE)
     assert outcome.code == 4
     assert ctestbed(*VALIDATE, "--format", "json").json["findings"][0]["code"] == "CTB-U010"
@@ -250,7 +250,7 @@ def test_a_missing_library_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     def lacking(_request: Any) -> Result:
         raise ModuleNotFoundError(name="networkx")
 
-    monkeypatch.setattr("ctestbed.topology.commands.run_validate", lacking)
+    monkeypatch.setattr("ctestbed.topology.comparing.run_validate", lacking)
     outcome = ctestbed(*VALIDATE)
     assert outcome.code == 4
     assert outcome.stderr.startswith("error[CTB-U011]: the library 'networkx' is not installed")
