@@ -9,18 +9,22 @@ from typing import Annotated, Literal, TypeAlias
 from pydantic import Field, model_validator
 
 from ctestbed.core.spec import SizeOrUnknown, SpecModel
-from ctestbed.topology.fields import Cable, Count, Text, refusal
+from ctestbed.topology.fields import Cable, Count, Switch, Text, refusal
 from ctestbed.topology.tiers import Tier
 
 Dimensions: TypeAlias = Annotated[list[Count], Field(min_length=1, max_length=8)]
 
 
 class FabricBase(Cable):
-    """What all kinds share: figures for every cable, the ports of a switch, the frame size."""
+    """What all kinds share: figures for every cable, the ports of a switch, the frame size.
+
+    `mtu` is of every port, NICs' included, that does not say otherwise; `switch` of all switches.
+    """
 
     vendor: Text | None = None
     radix: Count | None = None
     mtu: SizeOrUnknown | None = None
+    switch: Switch | None = None
 
     def given(self, keys: list[str]) -> list[str]:
         """Return those of the keys that the file gives."""
@@ -48,6 +52,9 @@ class FatTree(FabricBase):
     host_links: Cable | None = None
     spine_links: Cable | None = None
     core_links: Cable | None = None
+    leaf_switch: Switch | None = None
+    spine_switch: Switch | None = None
+    core_switch: Switch | None = None
 
     @property
     def has_cores(self) -> bool:
@@ -58,7 +65,7 @@ class FatTree(FabricBase):
     def _one_form(self) -> "FatTree":
         counts = ["leaves", "hosts_per_leaf", "spines"]
         upper = ["pods", "cores"]
-        stray = [] if self.has_cores else self.given([*upper, "core_links"])
+        stray = [] if self.has_cores else self.given([*upper, "core_links", "core_switch"])
         if stray:
             raise refusal(
                 "CTB-T002",
@@ -104,10 +111,13 @@ class RailOptimised(FabricBase):
     host_links: Cable | None = None
     spine_links: Cable | None = None
     core_links: Cable | None = None
+    leaf_switch: Switch | None = None
+    spine_switch: Switch | None = None
+    core_switch: Switch | None = None
 
     @model_validator(mode="after")
     def _pods_and_cores(self) -> "RailOptimised":
-        upper = self.given(["pods", "cores", "core_links"])
+        upper = self.given(["pods", "cores", "core_links", "core_switch"])
         if upper and (self.pods is None or self.cores is None):
             raise refusal(
                 "CTB-T002",
@@ -132,10 +142,12 @@ class RailOnly(FabricBase):
     parallel: Count | None = None
     host_links: Cable | None = None
     spine_links: Cable | None = None
+    leaf_switch: Switch | None = None
+    spine_switch: Switch | None = None
 
     @model_validator(mode="after")
     def _spines_join_leaves(self) -> "RailOnly":
-        upper = self.given(["spines", "parallel", "spine_links"])
+        upper = self.given(["spines", "parallel", "spine_links", "spine_switch"])
         if self.leaves > 1 and self.spines is None:
             raise refusal(
                 "CTB-T002", "the leaves of a rail need `spines` to join them", "`spines: 4`"

@@ -6,7 +6,14 @@ from typing import Annotated, Any, Final, TypeAlias
 
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema, model_validator
 
-from ctestbed.core.spec import Length, LengthOrUnknown, RateOrUnknown, SpecModel, TimeOrUnknown
+from ctestbed.core.spec import (
+    Length,
+    LengthOrUnknown,
+    RateOrUnknown,
+    SizeOrUnknown,
+    SpecModel,
+    TimeOrUnknown,
+)
 
 MAX_COUNT: Final = 2**22
 """The largest count a field may give; whole fabrics are bounded by memory further on."""
@@ -55,6 +62,31 @@ def refusal(code: str, message: str, hint: str) -> ValueError:
     return ValueError(f"{code}\0{message}\0{hint}")
 
 
+class Port(SpecModel):
+    """What a port at one end of a cable is set to, where that is said."""
+
+    rate: RateOrUnknown | None = None
+    mtu: SizeOrUnknown | None = None
+
+
+class Switch(Port):
+    """The ports of a switch (`downlinks` and `uplinks` where they differ) and its packet buffer.
+
+    The uplinks of a top switch are its trunk ports. `buffer` is what all its ports share.
+    """
+
+    downlinks: Port | None = None
+    uplinks: Port | None = None
+    buffer: SizeOrUnknown | None = None
+
+
+class Lossless(SpecModel):
+    """Lossless classes on a port, and the buffer kept for each of them after a pause is sent."""
+
+    classes: Annotated[int, Field(ge=1, le=8)]
+    headroom: SizeOrUnknown
+
+
 class Cable(SpecModel):
     """Figures of one class of cables; what is left out comes from the fabric's own figures."""
 
@@ -62,6 +94,7 @@ class Cable(SpecModel):
     delay: TimeOrUnknown | None = None
     length: LengthOrUnknown | None = None
     refractive_index: RefractiveIndex | None = None
+    lossless: Lossless | None = None
 
     @model_validator(mode="after")
     def _one_delay(self) -> "Cable":

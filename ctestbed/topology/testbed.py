@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 
 from ctestbed.core.spec import RateOrUnknown, Size, SizeOrUnknown, SpecModel, TimeOrUnknown
 from ctestbed.topology.fabrics import Fabric
-from ctestbed.topology.fields import Cable, Count, Name, Route, Text, refusal
+from ctestbed.topology.fields import Cable, Count, Name, Port, Route, Switch, Text, refusal
 
 Platform: TypeAlias = Literal[
     "csv", "csv2", "csv3", "sev", "sev-es", "snp", "tdx", "cca", "virtcca", "plain"
@@ -20,10 +20,11 @@ MAX_PLANES: Final = 1024
 
 
 class Host(SpecModel):
-    """What every host holds."""
+    """What every host holds; `port` is what each of its NICs is set to, as one whole port."""
 
     accelerators: Annotated[int, Field(ge=1, le=1024)] = 1
     nics: Annotated[int, Field(ge=1, le=1024)] = 1
+    port: Port | None = None
 
 
 class PlaneOverride(SpecModel):
@@ -41,6 +42,9 @@ class PlaneOverride(SpecModel):
     host_links: Cable | None = None
     spine_links: Cable | None = None
     core_links: Cable | None = None
+    leaf_switch: Switch | None = None
+    spine_switch: Switch | None = None
+    core_switch: Switch | None = None
 
 
 class Planes(SpecModel):
@@ -128,19 +132,13 @@ class Site(SpecModel):
     supernode: Supernode | None = None
 
 
-class Lossless(SpecModel):
-    """Lossless classes on a port, and the buffer kept for each of them after a pause is sent."""
-
-    classes: Annotated[int, Field(ge=1, le=8)]
-    headroom: SizeOrUnknown
-
-
 class Trunk(Route):
     """Long-haul cables between two sites: in each plane, `links` per pair of top switches.
 
     `switches` takes only so many of each site's top switches, the first ones. `capacity` is what
     the fibre system carries one way, over all cables. `protection` is the route that traffic
-    moves to when the first is cut: standby, so it adds no capacity.
+    moves to when the first is cut: standby, so it adds no capacity. `ports` says, by site, what
+    the ports at that end are set to.
     """
 
     between: Annotated[list[Name], Field(min_length=2, max_length=2)]
@@ -149,7 +147,7 @@ class Trunk(Route):
     switches: Count | None = None
     capacity: RateOrUnknown | None = None
     protection: Route | None = None
-    lossless: Lossless | None = None
+    ports: dict[Name, Port] | None = None
 
     @model_validator(mode="after")
     def _has_delay(self) -> "Trunk":
@@ -165,6 +163,19 @@ class Trunk(Route):
                 "CTB-T001",
                 "the protection route carries the trunk's own cables, so it has no `rate`",
                 "leave `protection.rate` out",
+            )
+        if standby is not None and standby.lossless is not None:
+            raise refusal(
+                "CTB-T001",
+                "the protection route ends in the trunk's own ports, so it has no `lossless`",
+                "give the trunk's `lossless` headroom for the longer of the two routes",
+            )
+        stray = [name for name in self.ports or {} if name not in self.between]
+        if stray:
+            raise refusal(
+                "CTB-T001",
+                f"`ports` names {stray[0]!r}, which is no end of this trunk",
+                f"its ends are {' and '.join(self.between)}",
             )
         return self
 

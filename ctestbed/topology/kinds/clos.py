@@ -111,7 +111,8 @@ def _own_shape(
     fabric: FatTree, override: PlaneOverride, shape: Shape, context: Context, path: YAMLPath
 ) -> Shape | None:
     """Return the shape of one plane: what its override leaves out is as elsewhere."""
-    stray = "cores" if override.cores else "core_links" if override.core_links else None
+    upper = {key: getattr(override, key) for key in ("cores", "core_links", "core_switch")}
+    stray = next((key for key, value in upper.items() if value is not None), None)
     if stray and not fabric.has_cores:
         message = f"`{stray}` has no place in a fat-tree of two tiers"
         context.report("CTB-T019", message, (*path, stray), "leave it out")
