@@ -61,6 +61,7 @@ docs: setup ## Build the documentation; warnings are errors
 
 golden: setup ## Rewrite the generated reference pages, to be reviewed as a diff
 	$(BIN)/python -m tools.reference docs/reference
+	$(BIN)/python -m tools.published_rows docs/reference/published-rows.md
 
 lock: ## Lock the dependencies anew, by hash
 	test -x $(BIN)/uv || $(MAKE) setup
