@@ -8,6 +8,12 @@ from typing import Final, Literal, TypeAlias
 from typing_extensions import TypedDict
 
 from ctestbed.core.errors import InputError, Where
+from ctestbed.core.headroom import (
+    DEFAULT_MTU,
+    LongHaulLink,
+    bandwidth_delay_product,
+    headroom_variants,
+)
 from ctestbed.core.result import (
     UNKNOWN,
     Finding,
@@ -32,14 +38,7 @@ from ctestbed.topology.graph import Topology
 from ctestbed.topology.load import LoadedTestbed
 from ctestbed.topology.names import node_name
 from ctestbed.topology.testbed import Trunk
-from ctestbed.transport.closed_forms import (
-    DEFAULT_MTU,
-    LongHaulLink,
-    bandwidth_delay_product,
-    headroom_variants,
-    pause_refreshes,
-    pause_time,
-)
+from ctestbed.transport.closed_forms import pause_refreshes, pause_time
 
 Quantity: TypeAlias = int | str
 Outcome: TypeAlias = Literal["enough", "too small", "unknown", "not checked"]

@@ -6,20 +6,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctestbed.core.units import fibre_delay, parse_length, parse_rate, parse_time
-from ctestbed.transport.closed_forms import (
+from ctestbed.core.headroom import (
     LongHaulLink,
     bandwidth_delay_product,
+    distance_carried,
     headroom_variants,
     mlx5e_xoff,
     operator_rule,
     paced_pause_buffer,
-    pause_refreshes,
-    pause_time,
     pfc_buffer,
     sonic_occupancy,
     sonic_xoff,
 )
+from ctestbed.core.units import fibre_delay, parse_length, parse_rate, parse_time
+from ctestbed.transport.closed_forms import pause_refreshes, pause_time
 
 RATES = ("100Gbps", "200Gbps", "400Gbps", "800Gbps", "1600Gbps")
 # Kilometres, round trip in us, MB per port and class. Printed to one decimal: 18.8 is 18.75.
@@ -51,6 +51,13 @@ def test_bdp_is_the_least_whole_number_of_bytes(rate: int, delay: int) -> None:
     exact = Fraction(2 * rate * delay, 8 * 10**12)
     assert size - 1 < exact <= size
     assert pfc_buffer(rate, delay) <= 2 * size
+
+
+@given(st.integers(1, 10**13), st.integers(0, 10**13))
+def test_what_headroom_carries_is_the_longest_delay_that_fits(rate: int, headroom: int) -> None:
+    delay = distance_carried(headroom, rate)
+    assert bandwidth_delay_product(rate, delay) <= headroom
+    assert bandwidth_delay_product(rate, delay + 1) > headroom or rate < 4 * 10**12
 
 
 @pytest.mark.parametrize(
