@@ -10,7 +10,13 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError, Wi
 from ctestbed.core.errors import CtestbedError, InputError
 from ctestbed.core.names import did_you_mean
 from ctestbed.core.result import Finding
-from ctestbed.core.units import parse_length, parse_rate, parse_size, parse_time
+from ctestbed.core.units import (
+    parse_length,
+    parse_power,
+    parse_rate,
+    parse_size,
+    parse_time,
+)
 from ctestbed.core.yamlfile import YAMLDocument, YAMLPath, format_pointer
 
 ModelT = TypeVar("ModelT", bound="SpecModel")
@@ -65,6 +71,7 @@ Rate: TypeAlias = Annotated[int, _quantity(parse_rate), _text_schema("400Gbps")]
 Size: TypeAlias = Annotated[int, _quantity(parse_size), _text_schema("64MiB")]
 Time: TypeAlias = Annotated[int, _quantity(parse_time), _text_schema("750us")]
 Length: TypeAlias = Annotated[int, _quantity(parse_length), _text_schema("150km")]
+Power: TypeAlias = Annotated[int, _quantity(parse_power), _text_schema("3.5kW")]
 
 
 def _or_unknown(parse: Callable[[str], int]) -> BeforeValidator:
@@ -88,6 +95,7 @@ TimeOrUnknown: TypeAlias = Annotated[int | Unknown, _or_unknown(parse_time), _ma
 LengthOrUnknown: TypeAlias = Annotated[
     int | Unknown, _or_unknown(parse_length), _maybe_schema("150km")
 ]
+PowerOrUnknown: TypeAlias = Annotated[int | Unknown, _or_unknown(parse_power), _maybe_schema("16W")]
 
 
 def validate_model(model: type[ModelT], document: YAMLDocument) -> ModelT:

@@ -1,4 +1,4 @@
-"""Exact-integer quantities: bit/s, bytes, picoseconds, millimetres.
+"""Exact-integer quantities: bit/s, bytes, picoseconds, millimetres, milliwatts.
 
 Text is read through `Decimal` and must come out whole, or it is refused. What people confuse is
 refused with the reason: a bare number, `64M` (MB or MiB?), a small `b` for a size.
@@ -15,6 +15,7 @@ BitsPerSecond = NewType("BitsPerSecond", int)
 Bytes = NewType("Bytes", int)
 Picoseconds = NewType("Picoseconds", int)
 Millimetres = NewType("Millimetres", int)
+Milliwatts = NewType("Milliwatts", int)
 
 MAX_QUANTITY: Final = 2**62
 """The largest quantity kept: sums of two still fit a signed 64-bit column."""
@@ -44,6 +45,7 @@ _TIMES: Final = {
     "h": 3600 * 10**12,
 }
 _LENGTHS: Final = {"mm": 1, "cm": 10, "m": 1000, "km": 10**6}
+_POWERS: Final = {"mW": 1, "W": 10**3, "kW": 10**6, "MW": 10**9}
 _QUANTITY: Final = re.compile(
     r"\s*([+-]?[0-9][0-9_]{0,30}(?:\.[0-9]{1,30})?(?:[eE][+-]?[0-9]{1,2})?)\s*(\S{0,12})\s*"
 )
@@ -69,6 +71,11 @@ def parse_time(text: str | int, where: Where | None = None) -> Picoseconds:
 def parse_length(text: str | int, where: Where | None = None) -> Millimetres:
     """Read a length in millimetres: `150km`, `2.5m`."""
     return Millimetres(_parse(text, _LENGTHS, "length", "150km", where))
+
+
+def parse_power(text: str | int, where: Where | None = None) -> Milliwatts:
+    """Read a power in milliwatts: `16W`, `3.5kW`."""
+    return Milliwatts(_parse(text, _POWERS, "power", "16W", where))
 
 
 def _parse(
@@ -113,7 +120,7 @@ def _parse(
     return int(exact)
 
 
-_BASE: Final = {"rate": "bit/s", "size": "bytes", "time": "ps", "length": "mm"}
+_BASE: Final = {"rate": "bit/s", "size": "bytes", "time": "ps", "length": "mm", "power": "mW"}
 
 
 def _unit_error(text: str, unit: str, what: str, example: str, where: Where | None) -> InputError:
@@ -142,7 +149,8 @@ def _unit_error(text: str, unit: str, what: str, example: str, where: Where | No
 
 
 def _units_of(what: str) -> Mapping[str, int]:
-    return {"rate": _RATES, "size": _SIZES, "time": _TIMES, "length": _LENGTHS}[what]
+    known = {"rate": _RATES, "size": _SIZES, "time": _TIMES, "length": _LENGTHS, "power": _POWERS}
+    return known[what]
 
 
 def format_rate(value: int) -> str:
@@ -167,6 +175,11 @@ def format_time(value: int) -> str:
 def format_length(value: int) -> str:
     """Write millimetres exactly in mm, m or km."""
     return _format(value, [(u, _LENGTHS[u]) for u in ("mm", "m", "km")])
+
+
+def format_power(value: int) -> str:
+    """Write milliwatts exactly in mW, W, kW or MW."""
+    return _format(value, list(_POWERS.items()))
 
 
 def _format(value: int, scales: list[tuple[str, int]]) -> str:

@@ -36,6 +36,8 @@ Name: TypeAlias = Annotated[
     WithJsonSchema({"type": "string", "pattern": f"^{NAME_PATTERN}$"}),
 ]
 Text: TypeAlias = Annotated[str, Field(min_length=1, max_length=2000)]
+PartName: TypeAlias = Annotated[str, Field(min_length=1, max_length=63)]
+"""What `parts` calls a switch model, a medium or a NIC model."""
 
 
 def _index_of_refraction(value: Any) -> Decimal:
@@ -72,9 +74,11 @@ class Port(SpecModel):
 class Switch(Port):
     """The ports of a switch (`downlinks` and `uplinks` where they differ) and its packet buffer.
 
-    The uplinks of a top switch are its trunk ports. `buffer` is what all its ports share.
+    The uplinks of a top switch are its trunk ports. `buffer` is what all its ports share. `model`
+    is one of `parts.switches`.
     """
 
+    model: PartName | None = None
     downlinks: Port | None = None
     uplinks: Port | None = None
     buffer: SizeOrUnknown | None = None
@@ -94,6 +98,7 @@ class Cable(SpecModel):
     delay: TimeOrUnknown | None = None
     length: LengthOrUnknown | None = None
     refractive_index: RefractiveIndex | None = None
+    medium: PartName | None = None
     lossless: Lossless | None = None
 
     @model_validator(mode="after")

@@ -4,6 +4,7 @@ All of it is arithmetic on a handful of integers, so a testbed of any size is pl
 one too large for memory is refused before anything is allocated.
 """
 
+from dataclasses import replace
 from typing import Final
 
 from ctestbed.core.names import did_you_mean
@@ -30,6 +31,7 @@ from ctestbed.topology.kinds.scale_up import plan_scale_up_only, plan_supernode
 from ctestbed.topology.kinds.slim_fly import plan_slim_fly
 from ctestbed.topology.kinds.trunk import plan_trunks
 from ctestbed.topology.load import LoadedTestbed
+from ctestbed.topology.part_use import check_part_names, tier_models
 from ctestbed.topology.shapes import Plan, SitePlan, SupernodePlan, trunk_cables
 from ctestbed.topology.testbed import Site, Supernode
 
@@ -60,6 +62,7 @@ def plan_testbed(loaded: LoadedTestbed) -> tuple[Plan | None, list[Finding]]:
     def report(code: str, message: str, path: YAMLPath, hint: str) -> None:
         findings.append(Finding(code, "error", message, loaded.document.where(path), hint))
 
+    check_part_names(loaded.testbed, report)
     sites = _plan_sites(loaded, report)
     trunks = plan_trunks(loaded.testbed, sites, report)
     whole = tuple(site for site in sites if site is not None)
@@ -163,7 +166,10 @@ def _plan_site(
         name=site.name,
         path=path,
         kind=fabric.kind,
-        planes=planned.planes,
+        planes=tuple(
+            replace(plane, models=tier_models(fabric, testbed.planes, number))
+            for number, plane in enumerate(planned.planes)
+        ),
         split=planned.split,
         hosts=hosts,
         accelerators_per_host=host.accelerators,

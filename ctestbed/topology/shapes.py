@@ -16,11 +16,12 @@ Cables: TypeAlias = tuple[Any, Any, Any, Any, Any]
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """A cable's rate (bit/s), one-way delay (ps) and length (mm); -1 where unknown."""
+    """A cable's rate (bit/s), one-way delay (ps) and length (mm), -1 where unknown; its medium."""
 
     rate: int
     delay: int
     length: int
+    medium: str | None = None
 
 
 class PeerLayer(NamedTuple):
@@ -125,6 +126,16 @@ class Shape:
 
 
 @dataclass(frozen=True, slots=True)
+class TierModels:
+    """The models of a plane's switches, by tier, where the file names them."""
+
+    leaf: str | None = None
+    spine: str | None = None
+    core: str | None = None
+    router: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class PlanePlan:
     """One plane of a site: its shape, its switches' ports, its cables' figures."""
 
@@ -134,6 +145,7 @@ class PlanePlan:
     spine_cable: Figures
     core_cable: Figures
     peer_cables: tuple[Figures, ...] = ()
+    models: TierModels = TierModels()
 
     def ports_used(self, trunks: int = 0) -> dict[str, int]:
         """Return how many ports a switch of each tier uses, with so many trunk cables on top."""

@@ -8,9 +8,28 @@ from typing import Annotated, Final, Literal, TypeAlias
 
 from pydantic import Field, model_validator
 
-from ctestbed.core.spec import RateOrUnknown, Size, SizeOrUnknown, SpecModel, TimeOrUnknown
+from ctestbed.core.spec import (
+    Power,
+    PowerOrUnknown,
+    RateOrUnknown,
+    Size,
+    SizeOrUnknown,
+    SpecModel,
+    TimeOrUnknown,
+)
 from ctestbed.topology.fabrics import Fabric
-from ctestbed.topology.fields import Cable, Count, Name, Port, Route, Switch, Text, refusal
+from ctestbed.topology.fields import (
+    Cable,
+    Count,
+    Name,
+    PartName,
+    Port,
+    Route,
+    Switch,
+    Text,
+    refusal,
+)
+from ctestbed.topology.parts import Parts
 
 Platform: TypeAlias = Literal[
     "csv", "csv2", "csv3", "sev", "sev-es", "snp", "tdx", "cca", "virtcca", "plain"
@@ -20,11 +39,18 @@ MAX_PLANES: Final = 1024
 
 
 class Host(SpecModel):
-    """What every host holds; `port` is what each of its NICs is set to, as one whole port."""
+    """What every host holds; `port` is what each of its NICs is set to, as one whole port.
+
+    `power` is of the host without its NICs; `power_limit` is what it may draw with them and the
+    cable ends in them.
+    """
 
     accelerators: Annotated[int, Field(ge=1, le=1024)] = 1
     nics: Annotated[int, Field(ge=1, le=1024)] = 1
     port: Port | None = None
+    nic_model: PartName | None = None
+    power: PowerOrUnknown | None = None
+    power_limit: Power | None = None
 
 
 class PlaneOverride(SpecModel):
@@ -69,6 +95,7 @@ class UpperSwitches(SpecModel):
     switches: Count
     rate: RateOrUnknown
     delay: TimeOrUnknown | None = None
+    switch_model: PartName | None = None
 
 
 class ScaleUp(SpecModel):
@@ -82,6 +109,7 @@ class ScaleUp(SpecModel):
     rate: RateOrUnknown
     delay: TimeOrUnknown
     switches: Annotated[int, Field(ge=1, le=4096)] | None = None
+    switch_model: PartName | None = None
     upper: UpperSwitches | None = None
 
     @model_validator(mode="after")
@@ -122,7 +150,8 @@ class Supernode(SpecModel):
 class Site(SpecModel):
     """A place with its own fabric; `fabric` names one of `fabrics`.
 
-    `host` and `supernode` stand in for the testbed's, where vendors differ.
+    `host` and `supernode` stand in for the testbed's, where vendors differ. `power_limit` is what
+    the place can feed: its hosts, switches, NICs and transceivers together.
     """
 
     name: Name
@@ -130,6 +159,7 @@ class Site(SpecModel):
     vendor: Text | None = None
     host: Host | None = None
     supernode: Supernode | None = None
+    power_limit: Power | None = None
 
 
 class Trunk(Route):
@@ -163,6 +193,12 @@ class Trunk(Route):
                 "CTB-T001",
                 "the protection route carries the trunk's own cables, so it has no `rate`",
                 "leave `protection.rate` out",
+            )
+        if standby is not None and standby.medium is not None:
+            raise refusal(
+                "CTB-T001",
+                "the protection route carries the trunk's own cables, so it has no `medium`",
+                "leave `protection.medium` out",
             )
         if standby is not None and standby.lossless is not None:
             raise refusal(
@@ -222,6 +258,7 @@ class Testbed(SpecModel):
     host: Host = Host()
     planes: Planes = Planes(count=1)
     supernode: Supernode | None = None
+    parts: Parts = Parts()
     trunks: list[Trunk] = Field(default_factory=list)
     confidential: Confidential | None = None
     memory: MemoryBenchmark | None = None

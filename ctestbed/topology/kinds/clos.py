@@ -158,6 +158,7 @@ def _own_figures(
         delay=timed.delay,
         length=timed.length,
         refractive_index=timed.refractive_index,
+        medium=elsewhere.medium or fabric.medium,
     )
     return figures_of(context, merged, own, section, context.lanes, (*path, section))
 

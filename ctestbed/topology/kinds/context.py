@@ -51,10 +51,9 @@ def cable_figures(cable: Cable) -> Figures:
     rate = cable.rate if isinstance(cable.rate, int) else UNKNOWN_FIGURE
     if isinstance(cable.length, int):
         length = Millimetres(cable.length)
-        return Figures(rate, fibre_delay(length, cable.refractive_index), length)
-    return Figures(
-        rate, cable.delay if isinstance(cable.delay, int) else UNKNOWN_FIGURE, UNKNOWN_FIGURE
-    )
+        return Figures(rate, fibre_delay(length, cable.refractive_index), length, cable.medium)
+    delay = cable.delay if isinstance(cable.delay, int) else UNKNOWN_FIGURE
+    return Figures(rate, delay, UNKNOWN_FIGURE, cable.medium)
 
 
 def figures_of(
@@ -85,15 +84,15 @@ def figures_of(
         context.report("CTB-T010", message, (*at, "delay"), hint)
     if rate is None or no_delay:
         return None
-    figures = cable_figures(source)
+    figures, medium = cable_figures(source), own.medium or fabric.medium
     if isinstance(rate, Unknown):
-        return Figures(UNKNOWN_FIGURE, figures.delay, figures.length)
+        return Figures(UNKNOWN_FIGURE, figures.delay, figures.length, medium)
     if rate % lanes or rate == 0:
         message = f"a port of {format_rate(rate)} does not split into {lanes} whole equal rates"
         hint = "change the rate or the plane count"
         context.report("CTB-T011", message, (*at, "rate"), hint)
         return None
-    return Figures(rate // lanes, figures.delay, figures.length)
+    return Figures(rate // lanes, figures.delay, figures.length, medium)
 
 
 def peer_figures(

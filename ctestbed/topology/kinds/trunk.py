@@ -30,11 +30,12 @@ def route_figures(route: Route, rate: int) -> tuple[Figures, int]:
     own = cable_figures(route)
     amplifiers = route.amplifiers
     if amplifiers is None or own.length == UNKNOWN_FIGURE:
-        return Figures(rate, own.delay, own.length), 0
+        return Figures(rate, own.delay, own.length, own.medium), 0
     count = max(-(-own.length // amplifiers.spacing) - 1, 0)
-    if not isinstance(amplifiers.delay, int):
-        return Figures(rate, own.delay if count == 0 else UNKNOWN_FIGURE, own.length), count
-    return Figures(rate, own.delay + count * amplifiers.delay, own.length), count
+    delay = UNKNOWN_FIGURE if count else own.delay
+    if isinstance(amplifiers.delay, int):
+        delay = own.delay + count * amplifiers.delay
+    return Figures(rate, delay, own.length, own.medium), count
 
 
 def _ends(testbed: Testbed, trunk: Trunk, path: YAMLPath, report: Report) -> tuple[int, int] | None:
