@@ -38,7 +38,7 @@ from ctestbed.topology.graph import Topology
 from ctestbed.topology.load import LoadedTestbed
 from ctestbed.topology.names import node_name
 from ctestbed.topology.testbed import Trunk
-from ctestbed.transport.closed_forms import pause_refreshes, pause_time
+from ctestbed.transport.laws.longhaul import pause_refreshes, pause_time
 
 Quantity: TypeAlias = int | str
 Outcome: TypeAlias = Literal["enough", "too small", "unknown", "not checked"]

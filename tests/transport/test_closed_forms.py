@@ -19,7 +19,7 @@ from ctestbed.core.headroom import (
     sonic_xoff,
 )
 from ctestbed.core.units import fibre_delay, parse_length, parse_rate, parse_time
-from ctestbed.transport.closed_forms import pause_refreshes, pause_time
+from ctestbed.transport.laws.longhaul import pause_refreshes, pause_time
 
 RATES = ("100Gbps", "200Gbps", "400Gbps", "800Gbps", "1600Gbps")
 # Kilometres, round trip in us, MB per port and class. Printed to one decimal: 18.8 is 18.75.
