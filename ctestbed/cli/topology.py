@@ -55,12 +55,30 @@ def list_all() -> Reply:
     return Reply(run_list())
 
 
-@command(app, "show", example="ctestbed topology show two-campus-150km")
-def show(testbed: TestbedArgument) -> Reply:
-    """Draw a testbed's network, and say what each layer of it can carry."""
-    from ctestbed.topology.commands import TestbedRequest, run_show
+def _position(help: str) -> Any:  # noqa: A002 - Typer's own word
+    return typer.Option(min=0, metavar="N", help=help, show_default=False)
 
-    return Reply(run_show(TestbedRequest(testbed)))
+
+@command(app, "show", example="ctestbed topology show kunlun-32k --format svg -o kunlun.svg")
+def show(
+    testbed: TestbedArgument,
+    *,
+    site: Annotated[Line, _text("Draw this site alone.", "NAME")] = None,
+    plane: Annotated[Count, _position("Draw this plane alone.")] = None,
+    pod: Annotated[Count, _position("Draw this pod (or group) by its switches.")] = None,
+    leaf: Annotated[
+        Count,
+        _position("Draw this leaf (or router) with its neighbours; with --pod, it counts there."),
+    ] = None,
+) -> Reply:
+    """Draw a testbed's network, and say what each layer of it can carry.
+
+    The whole is drawn from far to near, in the formats html and svg; the options look closer.
+    """
+    from ctestbed.topology.commands import ShowRequest, run_show
+    from ctestbed.topology.picture.scenes import Focus
+
+    return Reply(run_show(ShowRequest(testbed, Focus(site, plane, pod, leaf))))
 
 
 @command(app, "validate", example="ctestbed topology validate lab-128")

@@ -8,6 +8,7 @@ from typing_extensions import TypedDict
 from ctestbed.core.result import Result, checks_exit_code
 from ctestbed.topology.describe import Counts, counts_of, describe
 from ctestbed.topology.load import LoadedTestbed, builtin_testbeds, load_testbed
+from ctestbed.topology.picture.scenes import EVERYTHING, Focus, picture_of
 from ctestbed.topology.plan import require_plan
 
 if TYPE_CHECKING:
@@ -65,14 +66,25 @@ def run_list() -> Result:
     return Result("ctestbed.topology.list/1", data)
 
 
-def run_show(request: TestbedRequest) -> Result:
+@dataclass(frozen=True, slots=True)
+class ShowRequest:
+    """Which testbed, and what of it the picture is to be of."""
+
+    testbed: str
+    focus: Focus = EVERYTHING
+
+
+def run_show(request: ShowRequest) -> Result:
     """Describe a testbed's network.
 
     Raises:
-        InputError: it cannot be read, or (as SpecError) describes no network.
+        InputError: it cannot be read, or (as SpecError) describes no network; or it has no such
+            site, plane, pod or leaf.
     """
     loaded = load_testbed(request.testbed)
-    data = describe(loaded, require_plan(loaded))
+    plan = require_plan(loaded)
+    data = describe(loaded, plan)
+    data["picture"] = picture_of(plan, request.focus)
     return Result("ctestbed.topology.show/1", data, inputs=(loaded.source,))
 
 

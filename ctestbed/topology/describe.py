@@ -1,6 +1,6 @@
 """A testbed's network in plain data: what `topology show` tells and draws."""
 
-from typing import Literal, TypeAlias
+from typing import Literal, NotRequired, TypeAlias
 
 from typing_extensions import TypedDict
 
@@ -15,6 +15,7 @@ from ctestbed.topology.capacity import (
     trunk_narrowing,
 )
 from ctestbed.topology.load import LoadedTestbed
+from ctestbed.topology.picture.model import PictureData
 from ctestbed.topology.shapes import UNKNOWN_FIGURE, Plan, SitePlan, trunk_cables
 
 Quantity: TypeAlias = int | Literal["UNKNOWN"]
@@ -163,6 +164,7 @@ class ShowData(TypedDict):
     trunks: list[TrunkData]
     sources: list[str]
     assumptions: list[str]
+    picture: NotRequired[PictureData]
 
 
 def describe(loaded: LoadedTestbed, plan: Plan) -> ShowData:

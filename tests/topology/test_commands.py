@@ -16,6 +16,7 @@ from ctestbed.core.result import Result
 from ctestbed.core.spec import SpecError
 from ctestbed.topology.commands import (
     ListData,
+    ShowRequest,
     ValidateData,
     run_list,
     run_show,
@@ -51,7 +52,7 @@ def test_list_names_every_builtin() -> None:
 
 @pytest.mark.parametrize("name", builtin_testbeds())
 def test_show_and_validate(name: str) -> None:
-    shown = check(run_show(Request(name)), ShowData)
+    shown = check(run_show(ShowRequest(name)), ShowData)
     assert "Cables" in shown
     assert "narrowing" in shown
     result = run_validate(Request(name))
@@ -61,7 +62,7 @@ def test_show_and_validate(name: str) -> None:
 
 
 def test_show_draws_the_distance_between_campuses() -> None:
-    text = check(run_show(Request("two-campus-150km")), ShowData)
+    text = check(run_show(ShowRequest("two-campus-150km")), ShowData)
     assert "150 km, 750 us one way" in text
     assert "32 x 400 Gb/s = 12.8 Tb/s" in text
     assert "headroom 75 MB a port and class" in text
@@ -76,7 +77,7 @@ def test_any_testbed_can_be_drawn(
 ) -> None:
     path = tmp_path_factory.mktemp("drawn") / "drawn.yaml"
     path.write_bytes(dump_testbed(document, "yaml"))
-    check(run_show(Request(str(path))), ShowData)
+    check(run_show(ShowRequest(str(path))), ShowData)
 
 
 def test_validate_fails_with_ten_and_no_counts(tmp_path: Path) -> None:
@@ -91,7 +92,7 @@ def test_validate_fails_with_ten_and_no_counts(tmp_path: Path) -> None:
     assert {finding.code for finding in result.findings} == {"CTB-T014"}
     assert "narrow.json:10  (fabric.radix)" in text
     with pytest.raises(SpecError):
-        run_show(Request(str(path)))
+        run_show(ShowRequest(str(path)))
 
 
 @pytest.mark.parametrize("form", ["yaml", "json"])
