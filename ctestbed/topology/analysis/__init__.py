@@ -1,0 +1,1 @@
+"""Structure of fabrics: distances, path diversity, bisection, single points of failure."""
