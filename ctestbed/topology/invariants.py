@@ -158,6 +158,40 @@ def check_planes(topology: Topology) -> list[str]:
     return wrong
 
 
+def check_rails(topology: Topology, plan: Plan) -> list[str] | None:
+    """NIC i of every host (or scale-up domain) meets the ToRs of rail i, all of one segment.
+
+    None where no fabric has rails.
+    """
+    rails = [site.kind in {"rail-optimised", "rail-only"} for site in plan.sites]
+    if not any(rails):
+        return None
+    nodes, links = topology.nodes, topology.links
+    host = np.flatnonzero(links.klass == LinkClass.HOST)
+    site = nodes.site[links.a[host]]
+    host, site = host[np.array(rails)[site]], site[np.array(rails)[site]]
+    nic, leaf = links.a[host].astype(np.int64), links.b[host]
+    first = np.array([topology.first[NodeKind.NIC] + each.first_nic for each in topology.sites])
+    blocks = [topology.block(number, 0) for number in range(len(plan.sites))]
+    inside = np.array([block.rails for block in blocks])[site]
+    apart = np.array([each.kind == "rail-only" for each in plan.sites])[site]
+    meant = np.where(apart, (nic - first[site]) % topology.planes, nodes.rail[nic])
+    found = np.where(apart, nodes.plane[leaf], np.where(inside > 1, nodes.rail[leaf], 0))
+    wrong = [
+        f"cable {link_name(topology, int(host[row]))} joins a NIC of rail {int(meant[row])} to a "
+        f"ToR of rail {int(found[row])}"
+        for row in np.flatnonzero(meant != found)[:MAX_SHOWN]
+    ]
+    segment = np.where(apart, 0, nodes.index[leaf] // inside + (nodes.pod[leaf] + 1) * 2**24)
+    parent = nodes.parent[nic] - nodes.parent[nic].min(initial=0)
+    lowest = np.full(int(parent.max(initial=-1)) + 1, np.iinfo(np.int64).max)
+    np.minimum.at(lowest, parent, segment)
+    return wrong + [
+        f"cable {link_name(topology, int(host[row]))} leaves the segment of its host's other NICs"
+        for row in np.flatnonzero(segment != lowest[parent])[:MAX_SHOWN]
+    ]
+
+
 def check_connected(topology: Topology) -> list[str]:
     """In each plane, every NIC port reaches every other."""
     labels = component_labels(topology)
@@ -233,7 +267,8 @@ class Invariant:
     name: str
     code: str
     hint: str
-    check: Callable[[Topology, Plan, LoadedTestbed], list[str]]
+    check: Callable[[Topology, Plan, LoadedTestbed], list[str] | None]
+    """None where there is nothing to ask."""
 
 
 _RECORD: Final = "compare with the records of what was cabled"
@@ -254,6 +289,12 @@ INVARIANTS: Final = (
     ),
     Invariant(
         "planes share nothing", "CTB-T033", _RECORD, lambda topology, *_: check_planes(topology)
+    ),
+    Invariant(
+        "NICs meet the ToRs of their rail",
+        "CTB-T064",
+        _RECORD,
+        lambda topology, plan, _: check_rails(topology, plan),
     ),
     Invariant(
         "all endpoints of a plane reach each other",

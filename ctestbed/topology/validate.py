@@ -9,13 +9,16 @@ from pydantic import BaseModel
 from ctestbed.core.result import Finding
 from ctestbed.core.spec import Unknown
 from ctestbed.core.yamlfile import YAMLPath, format_pointer
+from ctestbed.topology.buffers import CHECKS as BUFFER_CHECKS
 from ctestbed.topology.build import lay_out
 from ctestbed.topology.capacity import format_ratio, site_layers, trunk_narrowing
+from ctestbed.topology.ends import CHECKS as END_CHECKS
 from ctestbed.topology.graph import Topology
 from ctestbed.topology.invariants import INVARIANTS
 from ctestbed.topology.load import LoadedTestbed
 from ctestbed.topology.plan import plan_testbed
 from ctestbed.topology.shapes import Plan, SitePlan
+from ctestbed.topology.sharing import sharing_notes
 
 BUILDABLE: Final = "the file describes a network that can be built"
 
@@ -53,12 +56,17 @@ def validate_testbed(loaded: LoadedTestbed) -> Validation:
         topology = lay_out(plan)
         for invariant in INVARIANTS:
             wrong = invariant.check(topology, plan, loaded)
-            checks.append(Check(invariant.name, passed=not wrong))
+            checks.append(Check(invariant.name, None if wrong is None else not wrong))
             where = loaded.document.where(plan.sites[0].path[:1])
             findings += [
-                Finding(invariant.code, "error", text, where, invariant.hint) for text in wrong
+                Finding(invariant.code, "error", text, where, invariant.hint)
+                for text in wrong or ()
             ]
         findings += _design_notes(loaded, plan)
+    for name, check in (*END_CHECKS, *BUFFER_CHECKS):
+        answer = None if plan is None else check(loaded, plan)
+        checks.append(Check(name, None if answer is None else answer.passed))
+        findings += () if answer is None else answer.findings
     findings += _unknowns(loaded)
     return Validation(plan, topology, tuple(checks), tuple(findings))
 
@@ -123,6 +131,7 @@ def _design_notes(loaded: LoadedTestbed, plan: Plan) -> Iterator[Finding]:
             text = f"the {site.nics_per_host} NICs of a host do not reach all {plan.planes} planes"
             hint = "two hosts without a plane in common cannot exchange traffic directly"
             yield note("CTB-T043", text, ("planes",), hint)
+    yield from sharing_notes(loaded, plan)
     for index, trunk in enumerate(loaded.testbed.trunks):
         if trunk.lossless is None:
             text = f"the trunk {' - '.join(trunk.between)} names no lossless class"

@@ -4,9 +4,19 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from ctestbed.topology.invariants import INVARIANTS
 from ctestbed.topology.load import LoadedTestbed, parse_testbed
 from ctestbed.topology.tiers import KINDS
+from ctestbed.topology.validate import BUILDABLE, Validation
 from ctestbed.topology.write import dump_testbed
+
+ALWAYS_ASKED = {item.name for item in INVARIANTS if item.code != "CTB-T064"} | {BUILDABLE}
+"""Every laid-out network answers these; whether it has rails, or says more, is its own."""
+
+
+def holds(validation: Validation) -> bool:
+    outcomes = {check.name: check.passed for check in validation.checks}
+    return all(outcomes[name] for name in ALWAYS_ASKED) and False not in outcomes.values()
 
 
 def load_document(document: dict[str, Any]) -> LoadedTestbed:
