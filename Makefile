@@ -4,6 +4,7 @@ BIN := .venv/bin
 STAMP := .setup/done
 PYTEST_ARGS ?=
 JOBS ?= 2
+SECTIONS ?=
 
 # A place of its own for compiled code, also where the environment switches bytecode off.
 export PYTHONDONTWRITEBYTECODE =
@@ -52,7 +53,7 @@ warm: setup ## Compile every kernel into the user's cache
 	$(BIN)/python -m tools.warm
 
 bench: setup ## Time the hot paths against a peer in the same run
-	$(BIN)/python -m tools.benchmarks
+	$(BIN)/python -m tools.benchmarks $(SECTIONS)
 
 docs: setup ## Build the documentation; warnings are errors
 	$(BIN)/python -m tools.reference docs/reference

@@ -1,9 +1,11 @@
 """Time the hot paths against a peer doing the same work in the same run: `make bench`.
 
-Each pair is timed in interleaved rounds of CPU time, so a busy neighbour slows both alike; the
-ratio of medians is what to compare between machines and commits.
+`python -m tools.benchmarks fabric flow` runs these sections alone. Each pair is timed in interleaved
+rounds of CPU time, so a busy neighbour slows both alike; the ratio of medians is what to compare
+between machines and commits.
 """
 
+import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -11,6 +13,7 @@ from resource import RUSAGE_CHILDREN, getrusage
 from typing import Final, NamedTuple
 
 from ctestbed.core.timing import median, sample_rates
+from tools.bench_fabric import report
 
 ROUNDS: Final = 7
 
@@ -85,24 +88,6 @@ def crypto_pairs() -> Iterator[Pair]:
     )
 
 
-def fabric_pairs() -> Iterator[Pair]:
-    """Building a fabric as arrays beside the same graph in networkx."""
-    from ctestbed.topology.build import build_topology
-    from ctestbed.topology.load import load_testbed
-
-    loaded = load_testbed("fat-tree-1024")
-    topology = build_topology(loaded)
-    yield Pair(
-        "build fat-tree-1024",
-        "cable",
-        "networkx",
-        lambda: build_topology(loaded),
-        topology.link_count,
-        topology.to_networkx,
-        topology.link_count,
-    )
-
-
 def flow_pairs() -> Iterator[Pair]:
     """The flow engine beside its own plain reference, on hashed paths that collide."""
     from ctestbed.topology.build import load_topology
@@ -140,15 +125,24 @@ def _start(arguments: list[str]) -> float:
     return min(spent)
 
 
-def main() -> None:
-    """Print one line per comparison, then the start-up times."""
+def _print_pairs(pairs: Iterator[Pair]) -> None:
+    """Print a line for each comparison."""
     print(f"{'what':24} {'ours per CPU s':>18} {'peer per CPU s':>18} {'ratio':>9}  peer")
-    for pair in (*crypto_pairs(), *fabric_pairs(), *flow_pairs()):
+    for pair in pairs:
         jobs = {"ours": (pair.ours, pair.our_units), "peer": (pair.theirs, pair.their_units)}
         rates = {name: median(samples) for name, samples in sample_rates(jobs, ROUNDS).items()}
         figures = [f"{rates[name]:,.0f} {pair.unit}" for name in ("ours", "peer")]
         ratio = rates["ours"] / rates["peer"]
         print(f"{pair.name:24} {figures[0]:>18} {figures[1]:>18} {ratio:9.2f}  {pair.peer}")
+
+
+def _print_fabric() -> None:
+    for line in report():
+        print(line, flush=True)
+
+
+def _print_start() -> None:
+    """Print the CPU time of a few commands, beside that of the bare interpreter."""
     bare = _start(["-c", "pass"])
     for words in (["--help"], ["topology", "--help"], ["topology", "show", "lab-128"]):
         spent = _start(["-m", "ctestbed", *words])
@@ -157,5 +151,26 @@ def main() -> None:
         )
 
 
+SECTIONS: Final[dict[str, Callable[[], None]]] = {
+    "crypto": lambda: _print_pairs(crypto_pairs()),
+    "fabric": _print_fabric,
+    "flow": lambda: _print_pairs(flow_pairs()),
+    "start": _print_start,
+}
+
+
+def main(names: list[str]) -> int:
+    """Run the sections named, or all; 2 if there is no such section."""
+    unknown = [name for name in names if name not in SECTIONS]
+    if unknown:
+        print(f"no section {', '.join(unknown)}: there are {', '.join(SECTIONS)}")
+        return 2
+    print(f"load of the machine: {os.getloadavg()[0]:.1f} over {os.cpu_count()} cores")
+    for name in names or SECTIONS:
+        print(f"\n{name}")
+        SECTIONS[name]()
+    return 0
+
+
 if __name__ == "__main__":
-    main()
+    sys.exit(main(sys.argv[1:]))
