@@ -1,8 +1,8 @@
 """Time the hot paths against a peer doing the same work in the same run: `make bench`.
 
-`python -m tools.benchmarks fabric flow` runs these sections alone. Each pair is timed in interleaved
-rounds of CPU time, so a busy neighbour slows both alike; the ratio of medians is what to compare
-between machines and commits.
+`python -m tools.benchmarks fabric flow` runs these sections alone. Each pair is timed in
+interleaved rounds of CPU time, so a busy neighbour slows both alike; the ratio of medians is what
+to compare between machines and commits.
 """
 
 import os
