@@ -1,0 +1,1 @@
+"""Files of flows: htsim's connection matrices, HPCC's flow lists, CSV."""
