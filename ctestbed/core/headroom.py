@@ -37,7 +37,10 @@ _MM_PER_M: Final = 1000
 
 @dataclass(frozen=True, slots=True)
 class LongHaulLink:
-    """A link as headroom sees it: bit/s, one-way ps, mm, largest frame in bytes."""
+    """A link as headroom sees it: bit/s, one-way ps, mm, largest frame in bytes.
+
+    Length and frame size are -1 where unknown: then only what rests on the delay alone is known.
+    """
 
     rate: int
     delay: int
@@ -120,6 +123,7 @@ def sonic_xoff(
 
 def headroom_variants(link: LongHaulLink) -> list[HeadroomVariant]:
     """Return every way to size headroom, the convention (BDP) first."""
+    whole = link.length >= 0 and link.mtu >= 0
     return [
         HeadroomVariant(
             "BDP (the convention)",
@@ -138,22 +142,22 @@ def headroom_variants(link: LongHaulLink) -> list[HeadroomVariant]:
         ),
         HeadroomVariant(
             "SONiC",
-            sonic_xoff(link),
+            sonic_xoff(link) if whole else None,
             "SONiC buffer formula, bytes as they are; gearbox, MAC/PHY and pipeline left out",
         ),
         HeadroomVariant(
             "SONiC, 144 B cells",
-            sonic_xoff(link, cell=144),
+            sonic_xoff(link, cell=144) if whole else None,
             "SONiC buffer formula, every packet 64 B in cells of 144 B",
         ),
         HeadroomVariant(
             "mlx5e",
-            mlx5e_xoff(link),
+            mlx5e_xoff(link) if whole else None,
             "Linux mlx5e driver: (301 + 2.16 * metres) * Gb/s + 2.72 * MTU",
         ),
         HeadroomVariant(
             "operator's rule",
-            operator_rule(link),
+            operator_rule(link) if whole else None,
             "operator note: 130 B per 100 m and Gb/s, two MTUs, 3,840 B",
         ),
     ]

@@ -9,7 +9,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Final, Literal, TypeAlias
 
-from ctestbed.core.headroom import bandwidth_delay_product, distance_carried
+from ctestbed.core.headroom import (
+    DEFAULT_MTU,
+    LongHaulLink,
+    bandwidth_delay_product,
+    distance_carried,
+    sonic_xoff,
+)
 from ctestbed.core.spec import Unknown
 from ctestbed.core.units import format_length, format_rate, format_size, format_time
 from ctestbed.core.yamlfile import YAMLPath
@@ -19,6 +25,7 @@ from ctestbed.topology.joints import (
     Joint,
     PortsOf,
     Said,
+    Value,
     fabric_of,
     plane_joints,
     planes_text,
@@ -26,6 +33,7 @@ from ctestbed.topology.joints import (
     site_joints,
     top_tier,
     trunk_joints,
+    without_ends,
 )
 from ctestbed.topology.load import LoadedTestbed
 from ctestbed.topology.shapes import UNKNOWN_FIGURE, Figures, Plan, PlanePlan, Wiring
@@ -41,13 +49,16 @@ UNKNOWN_BUFFER: Final = "CTB-T075"
 class Need:
     """What a lossless port of one class of cables needs per class, in bytes; None if unknown.
 
-    `working` is of the route in use, `longest` of the longer of that and the protection route.
+    `working` is of the route in use, `standby` of the protection route (None too without one),
+    `longest` of the longer of the two. `mtu` is the largest frame of its ports.
     """
 
     joint: Joint
     lossless: Lossless
     working: int | None
+    standby: int | None
     longest: int | None
+    mtu: Value
 
     @property
     def headroom(self) -> int | None:
@@ -71,12 +82,14 @@ def need_of(joint: Joint) -> Need | None:
     """Return what a class of cables needs; None where it is not lossless."""
     if joint.lossless is None:
         return None
-    working = _closed_form(joint.figures)
-    longest = working
+    working = longest = _closed_form(joint.figures)
+    standby = None
     if joint.standby is not None:
         standby = _closed_form(joint.standby)
         longest = None if working is None or standby is None else max(working, standby)
-    return Need(joint, joint.lossless, working, longest)
+    return Need(
+        joint, joint.lossless, working, standby, longest, without_ends(joint).lower.mtu.value
+    )
 
 
 def _closed_form(figures: Figures) -> int | None:
@@ -88,7 +101,7 @@ def _closed_form(figures: Figures) -> int | None:
 def needs(loaded: LoadedTestbed, plan: Plan) -> Iterator[tuple[int | None, Need]]:
     """Yield what each lossless class of cables needs, with its site; None for trunks."""
     for position in range(len(plan.sites)):
-        for joint in site_joints(loaded, plan, position):
+        for joint in site_joints(loaded, plan, position, bare=True):
             need = need_of(joint)
             if need is not None:
                 yield position, need
@@ -100,7 +113,7 @@ def needs(loaded: LoadedTestbed, plan: Plan) -> Iterator[tuple[int | None, Need]
 
 def _any_plane(loaded: LoadedTestbed, plan: Plan, index: int) -> Joint:
     """Return a trunk's cables: planes may differ in frame sizes, which count for nothing here."""
-    return replace(trunk_joints(loaded, plan, index)[0], planes=None)
+    return replace(without_ends(trunk_joints(loaded, plan, index)[0]), planes=None)
 
 
 def check_headroom(loaded: LoadedTestbed, plan: Plan) -> Asked:
@@ -119,7 +132,30 @@ def check_headroom(loaded: LoadedTestbed, plan: Plan) -> Asked:
             answers.add("CTB-T072", f"{fact}: it is enough for the working route alone", path, hint)
         elif need.outcome == "unknown":
             answers.add(UNKNOWN_HEADROOM, *_undecided(need, path), severity="note", site=site)
+        else:
+            for fact in _beyond_distance(need):
+                answers.add("CTB-T076", fact, path, _BEYOND, severity="note", site=site)
     return answers.outcome(unknown=frozenset({UNKNOWN_HEADROOM}))
+
+
+def _beyond_distance(need: Need) -> Iterator[str]:
+    """Yield a fact where headroom covers the distance, and not what the ports add to it."""
+    figures, standby = need.joint.figures, need.joint.standby
+    if standby is not None and standby.delay > figures.delay:
+        figures = standby
+    mtu = DEFAULT_MTU if need.mtu is None else need.mtu
+    if need.headroom is None or figures.length == UNKNOWN_FIGURE or isinstance(mtu, Unknown):
+        return
+    sized = sonic_xoff(LongHaulLink(figures.rate, figures.delay, figures.length, mtu))
+    if sized is not None and sized > need.headroom:
+        yield (
+            f"{need.joint.called('ports')} keep {format_size(need.headroom)} of headroom per "
+            f"lossless class, enough for the distance alone: SONiC's formula takes "
+            f"{format_size(sized)}"
+        )
+
+
+_BEYOND: Final = "it counts two frames and the peer's response too; do the switches need these?"
 
 
 def _too_small(
@@ -130,8 +166,8 @@ def _too_small(
     standby = figures is need.joint.standby
     carried = distance_carried(kept, figures.rate)
     text = (
-        f"{need.joint.title} ports keep {format_size(kept)} of headroom per lossless class, and "
-        f"{format_rate(figures.rate)} over {_way(figures)} one way"
+        f"{need.joint.called('ports')} keep {format_size(kept)} of headroom per lossless class, "
+        f"and {format_rate(figures.rate)} over {_way(figures)} one way"
         f"{' of the protection route' if standby else ''} takes {format_size(needed)}"
     )
     hint = f"keep at least {format_size(needed)}; {format_size(kept)} carries {_carried(carried)}"
@@ -159,7 +195,9 @@ def _undecided(need: Need, path: YAMLPath) -> tuple[str, YAMLPath, str]:
     if need.working is not None and need.longest is None:
         lacking.append("the delay of its protection route")
     lacking += ["what it keeps"] if need.headroom is None else []
-    text = f"the headroom of {need.joint.title} ports cannot be checked: {' and '.join(lacking)} "
+    text = (
+        f"the headroom of {need.joint.called('ports')} cannot be checked: {' and '.join(lacking)} "
+    )
     text += f"{'are' if len(lacking) > 1 else 'is'} unknown"
     if need.longest is not None:
         text += f"; {format_size(need.longest)} per class is needed"

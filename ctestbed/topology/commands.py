@@ -10,6 +10,7 @@ from ctestbed.topology.describe import Counts, counts_of, describe
 from ctestbed.topology.load import LoadedTestbed, builtin_testbeds, load_testbed
 from ctestbed.topology.picture.scenes import EVERYTHING, Focus, picture_of
 from ctestbed.topology.plan import require_plan
+from ctestbed.topology.port_data import PortsData, ports_data
 
 if TYPE_CHECKING:
     from ctestbed.topology.validate import Validation
@@ -43,6 +44,7 @@ class ValidateData(TypedDict):
     title: str
     counts: Counts | None
     checks: list[CheckData]
+    ports: PortsData
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +122,7 @@ def validation_data(loaded: LoadedTestbed, validation: "Validation") -> Validate
         "checks": [
             {"check": check.name, "status": _status(check.passed)} for check in validation.checks
         ],
+        "ports": ports_data(loaded, validation.plan),
     }
 
 

@@ -80,7 +80,7 @@ def check_rates(loaded: LoadedTestbed, plan: Plan) -> Asked:
     """Ports at both ends of every class of cables run at one rate, the cables' own."""
     answers = Answers(loaded, plan)
     unknown: dict[YAMLPath, list[str]] = {}
-    for site, joints in _everywhere(loaded, plan):
+    for site, joints in everywhere(loaded, plan):
         for joint in joints:
             ends = (joint.lower, joint.upper)
             if all(end.rate.value is None for end in ends):
@@ -93,12 +93,12 @@ def check_rates(loaded: LoadedTestbed, plan: Plan) -> Asked:
             elif any(isinstance(value, Unknown) for value in values):
                 said = [end.rate for end in ends if isinstance(end.rate.value, Unknown)]
                 path = said[0].path if said else joint.lower.rate.path
-                unknown.setdefault(path, []).append(joint.title)
+                unknown.setdefault(path, []).append(joint.called("cables"))
     _note_unknown(answers, unknown, "rate")
     return answers.outcome(unknown=frozenset({UNKNOWN_END}))
 
 
-def _everywhere(loaded: LoadedTestbed, plan: Plan) -> list[tuple[int | None, list[Joint]]]:
+def everywhere(loaded: LoadedTestbed, plan: Plan) -> list[tuple[int | None, list[Joint]]]:
     """Return the classes of cables site by site, then trunk by trunk."""
     found: list[tuple[int | None, list[Joint]]] = [
         (position, site_joints(loaded, plan, position)) for position in range(len(plan.sites))
@@ -115,12 +115,13 @@ def _differing_rates(joint: Joint, values: list[Value]) -> tuple[str, str, YAMLP
     path = max(off, key=_nearness).path
     if values[0] == values[1]:
         ports = " and ".join(dict.fromkeys(end.what for end in ends))
-        text = f"{joint.title}: {ports} ports run at {_rate(values[0])}, and their cables at {own}"
+        text = f"{joint.called('cables')} run at {own}, and their {ports} ports are set to "
+        text += _rate(values[0])
         return "CTB-T060", text, path, "give ports and cables one `rate`"
     runs = [
         f"{_rate(value)} at the {end.what} end" for end, value in zip(ends, values, strict=True)
     ]
-    text = f"{joint.title} cables run at {runs[0]} and at {runs[1]}"
+    text = f"{joint.called('cables')} run at {runs[0]} and at {runs[1]}"
     hint = "give both ends one `rate`"
     hint += "" if joint.rate is Unknown.UNKNOWN else f", such as the {own} of their cables"
     return "CTB-T060", text, path, hint
@@ -143,7 +144,7 @@ def check_frames(loaded: LoadedTestbed, plan: Plan) -> Asked:
     """Ports at both ends carry one frame size, and none on the way carries less than NICs send."""
     answers = Answers(loaded, plan)
     unknown: dict[YAMLPath, list[str]] = {}
-    sites = _everywhere(loaded, plan)
+    sites = everywhere(loaded, plan)
     for site, joints in sites:
         largest = 0 if site is None else _sent(joints)
         for joint in joints:
@@ -154,8 +155,10 @@ def check_frames(loaded: LoadedTestbed, plan: Plan) -> Asked:
                 answers.add(*_differing_frames(joint), site=site)
                 continue
             for end in ends:
-                if isinstance(end.value, Unknown) and joint.title not in unknown.get(end.path, ()):
-                    unknown.setdefault(end.path, []).append(joint.title)
+                if isinstance(end.value, Unknown) and joint.called("cables") not in unknown.get(
+                    end.path, ()
+                ):
+                    unknown.setdefault(end.path, []).append(joint.called("cables"))
             if known and max(known) < largest:
                 answers.add(*_black_hole(joint, f"NICs send up to {largest:,} B"), site=site)
     for index, trunk in enumerate(plan.trunks):
@@ -176,7 +179,7 @@ def _sent(joints: list[Joint]) -> int:
 def _differing_frames(joint: Joint) -> tuple[str, str, YAMLPath, str]:
     ends = (joint.lower, joint.upper)
     carried = [f"{_size(end.mtu.value)} at the {end.what} end" for end in ends]
-    text = f"{joint.title} cables carry frames of {carried[0]} and of {carried[1]}"
+    text = f"{joint.called('cables')} carry frames of {carried[0]} and of {carried[1]}"
     path = max((end.mtu for end in ends), key=_nearness).path
     least = min(end.mtu.value for end in ends if isinstance(end.mtu.value, int))
     hint = f"give both ends one `mtu`: frames above {least:,} B are dropped without a word"
@@ -185,7 +188,7 @@ def _differing_frames(joint: Joint) -> tuple[str, str, YAMLPath, str]:
 
 def _black_hole(joint: Joint, why: str) -> tuple[str, str, YAMLPath, str]:
     end = max((joint.lower, joint.upper), key=lambda end: _nearness(end.mtu))
-    text = f"{joint.title} cables carry frames of up to {_size(end.mtu.value)}, and {why}"
+    text = f"{joint.called('cables')} carry frames of up to {_size(end.mtu.value)}, and {why}"
     hint = "raise this `mtu`, or lower that of the NICs: what is larger vanishes on the way"
     return "CTB-T062", text, end.mtu.path, hint
 
@@ -225,7 +228,7 @@ def _carries(joint: Joint) -> int:
 def _note_unknown(answers: Answers, unknown: dict[YAMLPath, list[str]], key: str) -> None:
     for path, titles in unknown.items():
         names = ", ".join(dict.fromkeys(titles))
-        text = f"the two ends of {names} cables cannot be compared: `{format_pointer(path)}` "
+        text = f"the two ends of {names} cannot be compared: `{format_pointer(path)}` "
         text += "is unknown"
         hint = f"what is it? give the `{key}` once it is published or measured"
         answers.add(UNKNOWN_END, text, path, hint, severity="note")

@@ -67,10 +67,10 @@ class Joint:
         """The cables' own rate in bit/s, or unknown."""
         return Unknown.UNKNOWN if self.figures.rate == UNKNOWN_FIGURE else self.figures.rate
 
-    @property
-    def title(self) -> str:
-        """What findings call it: its name, and the planes where these differ."""
-        return self.name if self.planes is None else f"{self.name} ({planes_text(self.planes)})"
+    def called(self, what: str) -> str:
+        """Return what findings call its cables or ports, with the planes where these differ."""
+        planes = "" if self.planes is None else f" of {planes_text(self.planes)}"
+        return f"{self.name} {what}{planes}"
 
 
 def planes_text(numbers: Sequence[int]) -> str:
@@ -260,17 +260,30 @@ def top_tier(plane: PlanePlan) -> Tier:
     return Tier(max(plane.shape.tiers, Tier.LEAF))
 
 
-def site_joints(loaded: LoadedTestbed, plan: Plan, position: int) -> list[Joint]:
-    """Return the classes of cables of a site, those alike in several planes once."""
+def site_joints(
+    loaded: LoadedTestbed, plan: Plan, position: int, *, bare: bool = False
+) -> list[Joint]:
+    """Return the classes of cables of a site, those alike in several planes once.
+
+    `bare` leaves out what is said of their ends but the largest frame, so that less tells planes
+    apart.
+    """
     if isinstance(fabric_of(loaded, plan, position), ScaleUpOnly):
         return []
-    planes = plan.sites[position].planes
-    return _merge(
-        [
-            plane_joints(ports_of(loaded, plan, position, number), plane)
-            for number, plane in enumerate(planes)
-        ]
-    )
+    planes = [
+        plane_joints(ports_of(loaded, plan, position, number), plane)
+        for number, plane in enumerate(plan.sites[position].planes)
+    ]
+    return _merge([list(map(without_ends, joints)) for joints in planes] if bare else planes)
+
+
+def without_ends(joint: Joint) -> Joint:
+    """Return a class of cables of whose ports only the largest frame is said."""
+    sizes = [joint.lower.mtu.value, joint.upper.mtu.value]
+    known = [size for size in sizes if isinstance(size, int)]
+    largest = Unknown.UNKNOWN if Unknown.UNKNOWN in sizes else max(known, default=None)
+    end = End("", Said(None, ()), Said(largest, ()))
+    return replace(joint, lower=end, upper=end)
 
 
 def trunk_joints(loaded: LoadedTestbed, plan: Plan, index: int) -> list[Joint]:

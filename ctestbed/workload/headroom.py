@@ -292,18 +292,14 @@ def _shown(value: int) -> Quantity:
 
 def _variants(group: _Ports) -> list[VariantData]:
     """Return the variants; some need metres, which a delay does not give, and a frame's size."""
-    link = LongHaulLink(group.rate, group.delay, max(group.length, 0), max(group.mtu, 0))
-    by_delay = 3
-    lacking = group.length < 0 or group.mtu < 0
+    link = LongHaulLink(group.rate, group.delay, group.length, group.mtu)
     return [
         {
             "name": variant.name,
-            "size": UNKNOWN
-            if variant.size is None or (lacking and position >= by_delay)
-            else variant.size,
+            "size": UNKNOWN if variant.size is None else variant.size,
             "source": variant.source,
         }
-        for position, variant in enumerate(headroom_variants(link))
+        for variant in headroom_variants(link)
     ]
 
 

@@ -6,6 +6,7 @@ from typing import Any, Final
 from ctestbed.bench.report.blocks import Block, Facts, Text, table
 from ctestbed.bench.report.comparison import comparison_blocks
 from ctestbed.core.envelope import Envelope
+from ctestbed.bench.report.ports import port_blocks
 from ctestbed.core.units import format_length, format_rate, format_size, format_time
 
 _CELLS: Final = 4
@@ -30,7 +31,7 @@ def validate(envelope: Envelope) -> list[Block]:
     blocks: list[Block] = [table(f"Checks of {data['testbed']}", "result | check", rows)]
     if data["counts"] is not None:
         blocks.insert(0, Facts(data["title"] or data["testbed"], (_count_line(data["counts"]),)))
-    return blocks
+    return blocks + port_blocks(data["ports"])
 
 
 def as_built(envelope: Envelope) -> list[Block]:

@@ -1,0 +1,90 @@
+"""How ports look: what their two ends are set to, lossless headroom, and the buffers it fills."""
+
+from typing import Any, Final
+
+from ctestbed.bench.report.blocks import Block, table
+from ctestbed.bench.report.quantity import show_length, show_rate, show_size, show_time
+from ctestbed.core.result import UNKNOWN
+
+_ROWS: Final = 24
+
+
+def port_blocks(ports: dict[str, Any]) -> list[Block]:
+    """Return the blocks of the `ports` of `topology validate`; none where nothing is said."""
+    blocks: list[Block] = []
+    for title, header, rows in (
+        ("Both ends", "cables | rate> | lower end | upper end | sites", _ends(ports["ends"])),
+        (
+            "Lossless headroom, per port and class",
+            "cables | rate> | distance> | kept> | needed> | outcome | sites",
+            _headroom(ports["headroom"]),
+        ),
+        (
+            "Packet buffers",
+            "switch | lossless ports> | their headroom> | buffer> | sites",
+            _buffers(ports["buffers"]),
+        ),
+    ):
+        if rows:
+            more = len(rows) - _ROWS
+            note = f"… {more:,} more; `--format json` has all" if more > 0 else ""
+            blocks.append(table(title, header, rows[:_ROWS], note))
+    return blocks
+
+
+def _merged(rows: list[tuple[str | None, list[str]]]) -> list[list[str]]:
+    """Return rows that say the same of several sites once, with these sites at the end."""
+    found: dict[tuple[str, ...], list[str]] = {}
+    for site, row in rows:
+        names = found.setdefault(tuple(row), [])
+        if site is not None and site not in names:
+            names.append(site)
+    return [[*row, ", ".join(names)] for row, names in found.items()]
+
+
+def _name(name: str, planes: list[int] | None) -> str:
+    if planes is None:
+        return name
+    return f"{name}, plane{'s' if len(planes) > 1 else ''} {', '.join(map(str, planes))}"
+
+
+def _ends(items: list[dict[str, Any]]) -> list[list[str]]:
+    rows = []
+    for item in items:
+        ends = [_end(end) for end in item["ends"]]
+        name = _name(item["cables"], item["planes"])
+        rows.append((item["site"], [name, show_rate(item["rate"]), *ends]))
+    return _merged(rows)
+
+
+def _end(end: dict[str, Any]) -> str:
+    rate = "" if end["rate"] is None else show_rate(end["rate"])
+    mtu = end["mtu"]
+    frame = "" if mtu is None else "MTU UNKNOWN" if mtu == UNKNOWN else f"MTU {mtu:,} B"
+    return f"{end['what']}: {', '.join(part for part in (rate, frame) if part) or 'not said'}"
+
+
+def _headroom(items: list[dict[str, Any]]) -> list[list[str]]:
+    rows = []
+    for item in items:
+        distance = show_time(item["delay"])
+        distance += "" if item["length"] == UNKNOWN else f", {show_length(item['length'])}"
+        needed = show_size(item["needed"])
+        if item["needed_standby"] is not None:
+            needed += f" (protection {show_size(item['needed_standby'])})"
+        kept = show_size(item["headroom"])
+        kept += f" x {item['classes']}" if item["classes"] > 1 else ""
+        name = _name(item["cables"], item["planes"])
+        row = [name, show_rate(item["rate"]), distance, kept, needed, item["outcome"]]
+        rows.append((item["site"], row))
+    return _merged(rows)
+
+
+def _buffers(items: list[dict[str, Any]]) -> list[list[str]]:
+    rows = []
+    for item in items:
+        buffer = "not given" if item["buffer"] is None else show_size(item["buffer"])
+        headroom = show_size(item["headroom"]) + (" (needed)" if item["assumed"] else "")
+        name = _name(item["switch"], item["planes"])
+        rows.append((item["site"], [name, f"{item['lossless_ports']:,}", headroom, buffer]))
+    return _merged(rows)
