@@ -13,6 +13,7 @@ from ctestbed.core.names import nearest
 _DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 
 TESTBED: Final = "testbed"
+PRICES: Final = "prices"
 ENVELOPE: Final = "envelope"
 
 DATA_TYPES: Final[dict[str, tuple[str, str]]] = {
@@ -23,6 +24,7 @@ DATA_TYPES: Final[dict[str, tuple[str, str]]] = {
     "ctestbed.topology.as-built/1": ("ctestbed.topology.comparing", "AsBuiltData"),
     "ctestbed.topology.diff/1": ("ctestbed.topology.comparing", "DiffData"),
     "ctestbed.topology.build/1": ("ctestbed.topology.generate", "BuildData"),
+    "ctestbed.topology.bom/1": ("ctestbed.topology.bom.data", "BomData"),
     "ctestbed.topology.export/1": ("ctestbed.topology.exporting", "ExportData"),
     "ctestbed.route.path/1": ("ctestbed.routing.commands", "PathData"),
     "ctestbed.sim.transfer/1": ("ctestbed.workload.transfer", "TransferData"),
@@ -52,7 +54,8 @@ DATA_TYPES: Final[dict[str, tuple[str, str]]] = {
 def list_schemas() -> list[tuple[str, str]]:
     """Return (name, title) of every schema, in a fixed order."""
     commands = [(name, f"report of `{_command_of(name)}`") for name in sorted(DATA_TYPES)]
-    return [(TESTBED, "a testbed file"), (ENVELOPE, "any report envelope"), *commands]
+    files = [(TESTBED, "a testbed file"), (PRICES, "a price list for `topology bom`")]
+    return [*files, (ENVELOPE, "any report envelope"), *commands]
 
 
 def _command_of(name: str) -> str:
@@ -72,6 +75,10 @@ def build_schema(name: str) -> dict[str, Any]:
         from ctestbed.topology.testbed import Testbed
 
         return {"$schema": _DIALECT, **Testbed.model_json_schema(by_alias=True)}
+    if name == PRICES:
+        from ctestbed.topology.bom.prices import PriceList
+
+        return {"$schema": _DIALECT, **PriceList.model_json_schema(by_alias=True)}
     if name == ENVELOPE:
         return envelope_schema({"type": "object"}, None)
     full = name if "/" in name else f"{name}/1"

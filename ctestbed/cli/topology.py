@@ -166,6 +166,46 @@ def diff(
     return Reply(run_diff(DiffRequest(a, b, from_format)))
 
 
+def _complete_prices(incomplete: str) -> list[str]:
+    from ctestbed.topology.bom.prices import builtin_prices
+
+    return [name for name in builtin_prices() if name.startswith(incomplete)]
+
+
+@command(
+    app,
+    "bom",
+    example="ctestbed topology bom deepseek-ft2-2048 deepseek-ft3-65536 --prices deepseek-table-3",
+)
+def bom(
+    testbeds: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="TESTBED...",
+            help="Testbed files, names of built-in ones, or - for stdin: several stand side by "
+            "side.",
+            autocompletion=complete_testbed,
+            show_default=False,
+        ),
+    ],
+    *,
+    prices: Annotated[
+        str | None,
+        typer.Option(
+            "--prices",
+            metavar="FILE",
+            help="What the parts cost: a price list, the name of a built-in one, or - for stdin.",
+            autocompletion=_complete_prices,
+            show_default=False,
+        ),
+    ] = None,
+) -> Reply:
+    """Count the parts of a network: switches, cables, optics; their power, and cost by prices."""
+    from ctestbed.topology.bom.commands import BomRequest, run_bom
+
+    return Reply(run_bom(BomRequest(tuple(testbeds), prices)))
+
+
 @command(
     app,
     "build",

@@ -121,6 +121,7 @@ class Amplifiers(SpecModel):
 
     spacing: Length
     delay: TimeOrUnknown
+    amplifier_model: PartName | None = None
 
     @model_validator(mode="after")
     def _some_way_apart(self) -> "Amplifiers":

@@ -18,6 +18,7 @@ _SHELVES: Final = {
     "model": "switches",
     "switch_model": "switches",
     "nic_model": "nics",
+    "amplifier_model": "amplifiers",
 }
 """The keys that name a part, and where in `parts` it stands."""
 

@@ -69,9 +69,16 @@ class NICModel(Part):
     power: PowerOrUnknown = Unknown.UNKNOWN
 
 
+class AmplifierModel(Part):
+    """A model of in-line amplifier, and the power of what stands at one place for all fibres."""
+
+    power: PowerOrUnknown = Unknown.UNKNOWN
+
+
 class Parts(SpecModel):
-    """The parts that a testbed's switches, cables and NICs name."""
+    """The parts that a testbed's switches, cables, NICs and amplifiers name."""
 
     switches: dict[str, SwitchModel] = Field(default_factory=dict)
     media: dict[str, Medium] = Field(default_factory=dict)
     nics: dict[str, NICModel] = Field(default_factory=dict)
+    amplifiers: dict[str, AmplifierModel] = Field(default_factory=dict)

@@ -23,6 +23,7 @@ def test_the_tree_is_the_one_in_the_design() -> None:
         ("topology", "import"),
         ("topology", "export"),
         ("topology", "diff"),
+        ("topology", "bom"),
         ("topology", "build"),
         ("topology", "validate"),
         ("route", "path"),

@@ -1,25 +1,29 @@
 """Blocks that every report ends with: its findings, its metrics and its verdict."""
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Final
 
 from ctestbed.bench.report.blocks import Block, Facts, Table, table
-from ctestbed.bench.report.quantity import show_rate
-from ctestbed.bench.report.views import view_of
+from ctestbed.bench.report.quantity import show_power, show_rate
+from ctestbed.bench.report.views import tells_metrics, view_of
 from ctestbed.core.envelope import Envelope
 from ctestbed.core.errors import ExitCode, Where
 from ctestbed.core.units import format_size, format_time
+
+_WRITERS: Final[dict[str, Callable[[int], str]]] = {
+    "ps": format_time,
+    "bytes": format_size,
+    "bit/s": show_rate,
+    "mW": show_power,
+}
 
 
 def format_value(value: Any, unit: str) -> str:
     """Write a metric for people: quantities with a fitting prefix, the rest as they are."""
     if isinstance(value, str) or value is None:
         return "-" if value is None else value
-    if unit == "ps":
-        return format_time(int(value))
-    if unit == "bytes":
-        return format_size(int(value))
-    if unit == "bit/s":
-        return show_rate(int(value))
+    if unit in _WRITERS:
+        return _WRITERS[unit](int(value))
     if unit in {"bytes/s", "bytes per CPU second"}:
         return f"{value / 1e6:,.1f} MB/s" + (" (CPU)" if "CPU" in unit else "")
     shown = f"{value:.4g}" if isinstance(value, float) else f"{value:,}"
@@ -34,7 +38,9 @@ def format_where(where: dict[str, Any] | None) -> str:
 
 
 def metrics_table(envelope: Envelope) -> Table | None:
-    """Return the metrics with their provenance and source, or None without any."""
+    """Return the metrics with their provenance and source; None without any, or if told above."""
+    if tells_metrics(envelope):
+        return None
     rows = [
         [
             metric["name"],

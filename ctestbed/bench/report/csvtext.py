@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from ctestbed.bench.report.blocks import Table
 from ctestbed.bench.report.common import findings_table
-from ctestbed.bench.report.views import view_of
+from ctestbed.bench.report.views import spreadsheet_of, view_of
 from ctestbed.core.envelope import Envelope
 
 _METRIC_COLUMNS: Final = ("name", "value", "unit", "better", "kind", "provenance", "source", "n")
@@ -17,8 +17,10 @@ _PLAIN: Final = re.compile(r"[+-]?[0-9][0-9_,.]*(?:[eE][+-]?[0-9]+)?(?: [A-Za-zÂ
 
 
 def render_csv(envelope: Envelope) -> str:
-    """Return the view's first table; the metrics without one; the findings without either."""
-    table = next((block for block in view_of(envelope) if isinstance(block, Table)), None)
+    """Return the view's own or first table; else the metrics; the findings without either."""
+    table = spreadsheet_of(envelope) or next(
+        (block for block in view_of(envelope) if isinstance(block, Table)), None
+    )
     if table is not None:
         return _write([column.title for column in table.columns], table.rows)
     if envelope["metrics"]:

@@ -3,7 +3,13 @@
 from collections.abc import Callable
 from typing import TypeAlias
 
-from ctestbed.core.units import format_length, format_rate, format_size, format_time
+from ctestbed.core.units import (
+    format_length,
+    format_power,
+    format_rate,
+    format_size,
+    format_time,
+)
 
 Quantity: TypeAlias = int | str | None
 
@@ -32,6 +38,21 @@ def show_size(value: Quantity) -> str:
 def show_length(value: Quantity) -> str:
     """Write millimetres."""
     return _show(value, format_length)
+
+
+def show_power(value: Quantity) -> str:
+    """Write milliwatts; long fractions are cut to four digits for people."""
+    return _show(value, _short_power)
+
+
+def _short_power(power: int) -> str:
+    exact = format_power(power)
+    if len(exact) <= len("123.4 kW"):
+        return exact
+    for unit, scale in (("MW", 10**9), ("kW", 10**6), ("W", 10**3)):
+        if power >= scale:
+            return f"{power / scale:,.2f} {unit}"
+    return exact
 
 
 def _short(rate: int) -> str:

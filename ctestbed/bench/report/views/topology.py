@@ -3,10 +3,11 @@
 from itertools import groupby
 from typing import Any, Final
 
-from ctestbed.bench.report.blocks import Block, Facts, Text, table
+from ctestbed.bench.report.bill import bill_blocks, bill_rows
+from ctestbed.bench.report.blocks import Block, Facts, Table, Text, table
 from ctestbed.bench.report.comparison import comparison_blocks
-from ctestbed.core.envelope import Envelope
 from ctestbed.bench.report.ports import port_blocks
+from ctestbed.core.envelope import Envelope
 from ctestbed.core.units import format_length, format_rate, format_size, format_time
 
 _CELLS: Final = 4
@@ -59,6 +60,16 @@ def export(envelope: Envelope) -> list[Block]:
         ("file", format_size(data["bytes"])),
     )
     return [Facts(f"Export of {data['testbed']}", pairs)]
+
+
+def bom(envelope: Envelope) -> list[Block]:
+    """What one design is bought as, or several side by side."""
+    return bill_blocks(envelope["data"])
+
+
+def bom_csv(envelope: Envelope) -> Table:
+    """A row for every line of every design, figures in base units."""
+    return bill_rows(envelope["data"])
 
 
 def show(envelope: Envelope) -> list[Block]:
