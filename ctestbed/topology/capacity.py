@@ -6,6 +6,7 @@ from fractions import Fraction
 from math import prod
 from typing import TypeAlias
 
+from ctestbed.topology.analysis.closed import slim_fly_bisection
 from ctestbed.topology.kinds.lattice import FullMeshWiring, TorusWiring
 from ctestbed.topology.shapes import UNKNOWN_FIGURE, Figures, Plan, PlanePlan, SupernodePlan
 
@@ -104,8 +105,8 @@ def bisection(plan: Plan, position: int) -> Capacity:
     """Return what one half of a site's endpoints can send to the other by its network.
 
     Clos planes and single supernodes: half their narrowest layer. Torus and full mesh: the
-    smallest cut across the middle of a side, all being even. None where a rate, or the closed
-    form, is unknown.
+    smallest cut across the middle of a side, all being even. Slim Fly: where its bounds meet.
+    None where a rate, or the closed form, is unknown.
     """
     site = plan.sites[position]
     if site.kind == "scale-up" and site.supernode is not None:
@@ -115,16 +116,18 @@ def bisection(plan: Plan, position: int) -> Capacity:
         return (min(whole) // 2 if one else 0) if len(whole) == len(narrow) else None
     total: Capacity = 0
     for plane in site.planes:
-        total = _sum(total, _plane_bisection(plane))
+        total = _sum(total, plane_bisection(plane))
     return total
 
 
-def _plane_bisection(plane: PlanePlan) -> Capacity:
+def plane_bisection(plane: PlanePlan) -> Capacity:
+    """Return the bisection of one plane; None where a rate or the closed form is unknown."""
     wiring = plane.shape.wiring
     if isinstance(wiring, TorusWiring | FullMeshWiring):
         return _lattice_bisection(wiring, plane.peer_cables)
     if wiring is not None:
-        return None
+        bounds = slim_fly_bisection(plane)
+        return bounds[0] if bounds is not None and bounds[0] == bounds[1] else None
     layers = list(_plane_layers(plane, 1, None))
     known = [layer.capacity for layer in layers if layer.capacity is not None]
     return min(known) // 2 if known and len(known) == len(layers) else None

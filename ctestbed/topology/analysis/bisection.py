@@ -77,31 +77,30 @@ def bracket_bisection(
     slack = imbalance(graph)
     if comb(len(leaves), len(leaves) // 2) <= exhaustive and _fits(graph):
         return _search_all(graph, slack)
+    bounds = {"closed form": float(known), "climbing": climbing_bound(graph, slack)}
     candidates = [_in_order(graph, leaves)]
-    bounds = {
-        "closed form": float(known),
-        "climbing": climbing_bound(graph, slack),
-        "spreading": spreading_bound(graph, slack),
-    }
     found = "halves in order"
-    if graph.nodes <= DENSE:
-        seen = _from_leaves(graph)
-        mu, fiedler = spectrum(seen, graph.ports[leaves])
-        bounds["spectral"] = _with_endpoints(graph, slack, mu / int(graph.ports.sum()))
-        candidates.append(_in_order(graph, leaves[np.argsort(fiedler, kind="stable")]))
-        candidates += [_improve(graph, seen, side, slack) for side in candidates]
-        found = "halves in order and by the Fiedler vector, improved by swaps"
+    if _round_up(graph, max(bounds.values())) < _settled_cut(graph, candidates[0]):
+        bounds["spreading"] = spreading_bound(graph, slack)
+        if graph.nodes <= DENSE:
+            seen = _from_leaves(graph)
+            mu, fiedler = spectrum(seen, graph.ports[leaves])
+            bounds["spectral"] = _with_endpoints(graph, slack, mu / int(graph.ports.sum()))
+            candidates.append(_in_order(graph, leaves[np.argsort(fiedler, kind="stable")]))
+            candidates += [_improve(graph, seen, side, slack) for side in candidates]
+            found += " and by the Fiedler vector, improved by swaps"
     best = min(candidates, key=lambda side: _settled_cut(graph, side))
     at_most = _settled_cut(graph, best)
-    if _fits(graph):
+    strongest = max(bounds, key=bounds.__getitem__)
+    at_least = _round_up(graph, bounds[strongest])
+    if at_least < at_most and _fits(graph):
         at_most = _flow_between(graph, *_sides(graph, best))
         found += ", minimum cut by max-flow"
-    strongest = max(bounds, key=bounds.__getitem__)
-    at_least = min(_round_up(graph, bounds[strongest]), at_most)
     if at_least:
         found += f"; at least by {strongest}"
     weight = int(graph.ports[best].sum())
-    return Bisection(at_least, at_most, found, (weight, int(graph.ports.sum()) - weight))
+    sides = (weight, int(graph.ports.sum()) - weight)
+    return Bisection(min(at_least, at_most), at_most, found, sides)
 
 
 def imbalance(graph: Multigraph) -> int:
@@ -184,7 +183,8 @@ def heights(graph: Multigraph) -> Ints:
     while True:
         fresh = far[(height[near] == hops) & (height[far] < 0)]
         if not len(fresh):
-            return np.maximum(height, 0)
+            above: Ints = np.maximum(height, 0)
+            return above
         hops += 1
         height[fresh] = hops
 
@@ -209,7 +209,7 @@ def _from_leaves(graph: Multigraph) -> Ints:
     laplacian = np.diag(joined.sum(axis=1)) - joined
     inner = graph.components == graph.components[leaves[0]]
     inner[leaves] = False
-    seen = laplacian[np.ix_(leaves, leaves)]
+    seen: Ints = laplacian[np.ix_(leaves, leaves)]
     if not inner.any():
         return seen
     between = laplacian[np.ix_(leaves, inner)]

@@ -12,7 +12,7 @@ from itertools import product
 from math import factorial, prod
 from typing import Final
 
-from ctestbed.topology.analysis.spread import Spread, same_for_all, spread_of
+from ctestbed.topology.analysis.data import Spread, same_for_all, spread_of
 from ctestbed.topology.kinds.dragonfly import DragonflyWiring
 from ctestbed.topology.kinds.lattice import FullMeshWiring, TorusWiring
 from ctestbed.topology.kinds.slim_fly import MMSWiring

@@ -1,75 +1,166 @@
-"""Single switches and pairs of switches whose loss takes a network apart (lowlink, iterative).
+"""Single switches and cables whose loss takes a network apart (lowlink, iterative).
 
-Hopcroft and Tarjan, 1973. A pair of switches is a bridge only where one cable joins it: of
-parallel cables any one may be lost. Endpoints forward nothing, so they are not in the graph; what
-counts is which of them are cut from which.
+Hopcroft and Tarjan, 1973. Endpoints forward nothing, so they are not in the graph; what counts is
+which of them are cut from which.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from ctestbed.topology.analysis.multigraph import Ints, Multigraph
 
 
-@dataclass(frozen=True)
+@dataclass
 class Cuts:
     """What a depth-first search saw. `order` numbers nodes as found, `end` is after the last below.
 
     `articulations` are (node, child): losing the node parts the child's subtree from the rest.
-    `bridges` are (parent, child, row): losing the pair's cables parts the child's subtree.
-    `roots` holds, for each node, the root of its tree.
+    `bridges` are (parent, child, row): losing all cables of the pair parts the child's subtree; of
+    parallel ones any may be lost. `root` holds, for each node, the root of its tree.
     """
 
-    order: Ints
-    end: Ints
-    root: Ints
-    articulations: list[tuple[int, int]]
-    bridges: list[tuple[int, int, int]]
+    order: list[int]
+    low: list[int]
+    end: list[int]
+    root: list[int]
+    articulations: list[tuple[int, int]] = field(default_factory=list)
+    bridges: list[tuple[int, int, int]] = field(default_factory=list)
+    clock: int = 0
+
+    def enter(self, node: int, root: int) -> None:
+        """Number a node as the next one found."""
+        self.order[node] = self.low[node] = self.clock
+        self.root[node] = root
+        self.clock += 1
+
+    def leave(self, node: int, above: int, row: int) -> None:
+        """Close a node's subtree below its parent, and note what losing either would part."""
+        self.low[above] = min(self.low[above], self.low[node])
+        if self.low[node] > self.order[above]:
+            self.bridges.append((above, node, row))
+        if self.low[node] >= self.order[above] and above != self.root[above]:
+            self.articulations.append((above, node))
 
 
 def find_cuts(graph: Multigraph) -> Cuts:
     """Search the whole graph, component by component. O(nodes + pairs)."""
-    offsets, neighbours, rows = (column.tolist() for column in graph.csr)
+    csr = [column.tolist() for column in graph.csr]
     count = graph.nodes
-    order, low, end, root = [-1] * count, [0] * count, [0] * count, [-1] * count
-    parent_row = [-1] * count
-    articulations: list[tuple[int, int]] = []
-    bridges: list[tuple[int, int, int]] = []
-    clock = 0
+    cuts = Cuts([-1] * count, [0] * count, [0] * count, [-1] * count)
     for start in range(count):
-        if order[start] >= 0:
+        if cuts.order[start] < 0:
+            children = _search(cuts, start, *csr)
+            if len(children) > 1:
+                cuts.articulations += [(start, child) for child in children]
+    return cuts
+
+
+def _search(
+    cuts: Cuts, start: int, offsets: list[int], neighbours: list[int], rows: list[int]
+) -> list[int]:
+    """Search one component; return the children of its root."""
+    cuts.enter(start, start)
+    stack = [[start, offsets[start], -1]]
+    children = []
+    while stack:
+        node, at, came_by = stack[-1]
+        if at < offsets[node + 1]:
+            stack[-1][1] = at + 1
+            far = neighbours[at]
+            if cuts.order[far] < 0:
+                cuts.enter(far, start)
+                stack.append([far, offsets[far], rows[at]])
+            elif rows[at] != came_by:
+                cuts.low[node] = min(cuts.low[node], cuts.order[far])
             continue
-        stack = [(start, offsets[start])]
-        order[start] = low[start] = clock
-        root[start] = start
-        clock += 1
-        children: list[int] = []
-        while stack:
-            node, at = stack[-1]
-            if at < offsets[node + 1]:
-                stack[-1] = (node, at + 1)
-                far = neighbours[at]
-                if order[far] < 0:
-                    order[far] = low[far] = clock
-                    root[far], parent_row[far] = start, rows[at]
-                    clock += 1
-                    stack.append((far, offsets[far]))
-                elif rows[at] != parent_row[node]:
-                    low[node] = min(low[node], order[far])
-                continue
-            stack.pop()
-            end[node] = clock
-            if not stack:
-                continue
-            above = stack[-1][0]
-            low[above] = min(low[above], low[node])
-            if low[node] > order[above]:
-                bridges.append((above, node, parent_row[node]))
-            if above == start:
+        stack.pop()
+        cuts.end[node] = cuts.clock
+        if stack:
+            cuts.leave(node, stack[-1][0], came_by)
+            if stack[-1][0] == start:
                 children.append(node)
-            elif low[node] >= order[above]:
-                articulations.append((above, node))
-        if len(children) > 1:
-            articulations += [(start, child) for child in children]
-    return Cuts(np.array(order), np.array(end), np.array(root), articulations, bridges)
+    return children
+
+
+@dataclass(frozen=True)
+class Parting:
+    """One switch, or one cable (`far` is its other end), and how many owners its loss cuts off.
+
+    Those are the fewer of the two sides; owners on both sides are on neither.
+    """
+
+    node: int
+    far: int | None
+    cut_off: int
+
+
+def find_partings(graph: Multigraph, owner: Ints, node: Ints) -> list[Parting]:
+    """Return what parts endpoints from endpoints: switches, then lone cables, in order of node.
+
+    `owner` and `node` have a row per attachment: a host, and the switch that it hangs on.
+    """
+    if not len(owner):
+        return []
+    cuts = find_cuts(graph)
+    if not cuts.articulations and not cuts.bridges:
+        return []
+    hosts = _Attached.of(np.array(cuts.order)[node], np.array(cuts.root)[node], owner)
+    found: dict[tuple[int, int | None], int] = {}
+    for at, child in cuts.articulations:
+        below, above = hosts.sides(cuts.order[child], cuts.end[child], cuts.root[child])
+        above -= hosts.only_on(cuts.order[at])
+        if below and above > 0:
+            found[at, None] = found.get((at, None), 0) + min(below, above)
+    for at, child, row in cuts.bridges:
+        below, above = hosts.sides(cuts.order[child], cuts.end[child], cuts.root[child])
+        if graph.cables[row] == 1 and below and above:
+            found[at, child] = min(below, above)
+    kept = sorted(found.items(), key=lambda item: (item[0][1] is not None, item[0]))
+    return [Parting(at, far, count) for (at, far), count in kept]
+
+
+@dataclass(frozen=True)
+class _Attached:
+    """Owners by where they hang: those in one place sorted, those in several one after another."""
+
+    lone: Ints
+    spread: Ints
+    starts: Ints
+    sizes: Ints
+    total: dict[int, int]
+
+    @classmethod
+    def of(cls, order: Ints, root: Ints, owner: Ints) -> "_Attached":
+        """Sort attachments by owner and component; an owner counts once in each."""
+        key = np.unique(np.stack([owner, root, order]), axis=1)
+        fresh = np.ones(key.shape[1], bool)
+        fresh[1:] = (key[:2, 1:] != key[:2, :-1]).any(axis=0)
+        starts = np.flatnonzero(fresh)
+        sizes = np.diff(np.append(starts, key.shape[1]))
+        one = np.repeat(sizes == 1, sizes)
+        names, counts = np.unique(key[1, starts], return_counts=True)
+        many = sizes[sizes > 1]
+        return cls(
+            lone=np.sort(key[2, one]),
+            spread=key[2, ~one],
+            starts=np.cumsum(many) - many,
+            sizes=many,
+            total=dict(zip(names.tolist(), counts.tolist(), strict=True)),
+        )
+
+    def sides(self, start: int, end: int, root: int) -> tuple[int, int]:
+        """Return how many owners of a component hang only inside an interval, and only outside."""
+        low, high = np.searchsorted(self.lone, [start, end])
+        below = touched = int(high - low)
+        if len(self.starts):
+            within = (self.spread >= start) & (self.spread < end)
+            inside = np.add.reduceat(within.astype(np.int64), self.starts)
+            below += int((inside == self.sizes).sum())
+            touched += int((inside > 0).sum())
+        return below, self.total.get(root, 0) - touched
+
+    def only_on(self, order: int) -> int:
+        """Return how many owners hang on one node alone."""
+        low, high = np.searchsorted(self.lone, [order, order + 1])
+        return int(high - low)

@@ -1,4 +1,4 @@
-"""How many ways lead from leaf to leaf: shortest paths, next hops, and paths that share no cable."""
+"""Ways from leaf to leaf: shortest paths, next hops, and paths that share no cable."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -6,10 +6,10 @@ from typing import Final
 
 import numpy as np
 
+from ctestbed.topology.analysis.data import Spread, spread_of
 from ctestbed.topology.analysis.flow import FlowNetwork
 from ctestbed.topology.analysis.multigraph import Ints, Multigraph
 from ctestbed.topology.analysis.search import Shortest, count_shortest, spaced
-from ctestbed.topology.analysis.spread import Spread, spread_of
 
 PATH_WORK: Final = 20_000_000
 """Leaves times pairs up to which shortest paths are counted from every leaf."""
@@ -32,14 +32,16 @@ class Diversity:
     """Whether `disjoint` is of all pairs, not of a sample."""
 
 
-def measure_diversity(graph: Multigraph, sources: Ints | None = None) -> Diversity:
-    """Count shortest and disjoint paths between leaves that reach each other."""
+def measure_diversity(
+    graph: Multigraph, sources: Ints | None = None, *, flows: bool = True
+) -> Diversity:
+    """Count shortest paths, and with `flows` disjoint ones, between leaves of one component."""
     leaves = graph.leaves
     size = max(len(graph.low), 1)
     chosen = spaced(leaves, max(SAMPLE, PATH_WORK // size)) if sources is None else sources
     shortest, fan_out = spread_shortest(graph, count_shortest(graph, chosen))
     few = spaced(leaves, max(2, FLOW_WORK // size))
-    counts, weakest = disjoint_between(graph, few)
+    counts, weakest = disjoint_between(graph, few) if flows else ({}, None)
     every = len(few) == len(leaves)
     return Diversity(shortest, fan_out, len(chosen), spread_of(counts), weakest, every)
 

@@ -81,10 +81,10 @@ class FlowNetwork:
                 del path[first:]
                 # The arc at hand was used up; those before it in this node's turn are spent too.
                 continue
-            arc = self._next(waiting[node], levels, node)
-            if arc is not None:
-                path.append(arc)
-                node = self._to[arc]
+            onwards = self._next(waiting[node], levels, node)
+            if onwards is not None:
+                path.append(onwards)
+                node = self._to[onwards]
             elif path:
                 node = self._to[path.pop() ^ 1]
             else:
@@ -95,8 +95,3 @@ class FlowNetwork:
             if self._left[arc] and levels[self._to[arc]] == levels[node] + 1:
                 return arc
         return None
-
-
-def disjoint_paths(network: FlowNetwork, degree: Ints, a: int, b: int) -> int:
-    """Return how many paths between two leaves share no cable; capacities are cables."""
-    return network.max_flow(a, b, min(int(degree[a]), int(degree[b])))

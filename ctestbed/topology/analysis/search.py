@@ -15,7 +15,7 @@ from ctestbed.topology.analysis.multigraph import Ints, Multigraph
 WORD: Final = 64
 WORK: Final = 60_000_000
 """Pair visits that one search may take; above, it starts from evenly spaced leaves only."""
-_ONES: Final = np.array([bin(byte).count("1") for byte in range(256)], np.int64)
+_ONES: Final = np.array([byte.bit_count() for byte in range(256)], np.int64)
 
 
 @dataclass(frozen=True, slots=True)
