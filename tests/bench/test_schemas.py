@@ -20,6 +20,8 @@ COMMANDS: list[tuple[str, ...]] = [
     ("topology", "validate", "lab-128", "--as-built", "lab-128"),
     ("topology", "diff", "lab-128", "lab-128"),
     ("topology", "import", "lab-128"),
+    ("topology", "bom", "three-vendor-sites"),
+    ("topology", "bom", "deepseek-ft2-2048", "lab-128", "--prices", "deepseek-table-3"),
     ("route", "path", "kunlun-32k", "0", "4"),
     ("sim", "transfer", "kunlun-32k", "--pattern", "shift:4", "--size", "1MB"),
     ("sim", "transfer", "lab-128", "--pattern", "shift:64", "--size", "2MB"),
