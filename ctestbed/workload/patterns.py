@@ -1,12 +1,14 @@
-"""Traffic patterns: which endpoint sends to which.
+"""Traffic patterns: which endpoint sends to which, all at once.
 
     shift:K       endpoint i sends to (i + K) mod n
     incast:N      N senders to endpoint 0: endpoints 1, 1 + s, 1 + 2s, ... with s = n // N
     permutation   one random cycle, so that everyone sends once, receives once, never to itself
     all-to-all    every ordered pair
+    ring          each endpoint to the next, and the last to the first
 
-Where each endpoint has one plane only, incast, permutation and all-to-all run inside planes (incast
-in endpoint 0's), since no path joins two planes; n counts the plane's endpoints then.
+Where each endpoint has one plane only, all but shift run inside planes (incast in endpoint 0's),
+since no path joins two planes; n counts the plane's endpoints then. Patterns in time (`traffic`)
+are named here too, so that hints know them.
 """
 
 import re
@@ -19,17 +21,24 @@ from numpy.typing import NDArray
 from ctestbed.core.errors import InputError, Where
 from ctestbed.core.names import did_you_mean
 from ctestbed.core.seeds import spawn_generator
+from ctestbed.workload.flows import MAX_FLOWS
 
 Column: TypeAlias = NDArray[Any]
 Pairs: TypeAlias = tuple[Column, Column]
 
-PATTERNS: Final[Mapping[str, str]] = {
+PAIRS: Final[Mapping[str, str]] = {
     "shift": "shift:K",
     "incast": "incast:N",
     "permutation": "permutation",
     "all-to-all": "all-to-all",
+    "ring": "ring",
 }
-MAX_FLOWS: Final = 2**22
+PATTERNS: Final[Mapping[str, str]] = {
+    **PAIRS,
+    "all-reduce": "all-reduce:G",
+    "poisson": "poisson:SIZES:LOAD:FLOWS",
+    "on-off": "on-off:BURSTS:PAUSE",
+}
 _FORM: Final = re.compile(r"([a-z-]+)(?::([0-9]{1,9}))?")
 
 
@@ -43,6 +52,9 @@ def build_pattern(text: str, groups: list[Column], seed: int, where: Where | Non
         InputError: no such pattern, or a number that does not fit the endpoints.
     """
     name, number = _parse(text, where)
+    if name == "ring":
+        joined = [group for group in groups if len(group) > 1]
+        return _join([(group, np.roll(group, -1)) for group in joined or [groups[0][:0]]])
     if name == "permutation":
         return _join([_cycle(group, seed, at) for at, group in enumerate(groups)])
     if name == "all-to-all":
@@ -56,14 +68,14 @@ def build_pattern(text: str, groups: list[Column], seed: int, where: Where | Non
 def _parse(text: str, where: Where | None) -> tuple[str, int]:
     match = _FORM.fullmatch(text.strip())
     name, number = match.groups() if match else (text.partition(":")[0], None)
-    if name not in PATTERNS:
+    if name not in PAIRS:
         raise InputError(
             "CTB-S010",
             f"{text[:80]!r} is not a traffic pattern",
             where=where,
             hint=did_you_mean(name, PATTERNS),
         )
-    if match is None or (number is None) == (":" in PATTERNS[name]):
+    if match is None or (number is None) == (":" in PAIRS[name]):
         raise InputError(
             "CTB-S010",
             f"{text[:80]!r} is not written as `{PATTERNS[name]}`",

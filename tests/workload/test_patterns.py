@@ -7,8 +7,9 @@ from hypothesis import strategies as st
 
 from ctestbed.core.errors import InputError, Where
 from ctestbed.topology.build import load_topology
-from ctestbed.workload.patterns import MAX_FLOWS, build_pattern
-from ctestbed.workload.transfer import reachable_groups
+from ctestbed.workload.flows import MAX_FLOWS
+from ctestbed.workload.patterns import build_pattern
+from ctestbed.workload.traffic import reachable_groups
 
 
 def pairs(text: str, groups: list[int] | int, seed: int = 1) -> list[tuple[int, int]]:
@@ -85,7 +86,7 @@ def test_incast_32_is_the_published_scenario() -> None:
 @pytest.mark.parametrize(
     ("text", "code", "message"),
     [
-        ("ring", "CTB-S010", "'ring' is not a traffic pattern"),
+        ("star", "CTB-S010", "'star' is not a traffic pattern"),
         ("", "CTB-S010", "'' is not a traffic pattern"),
         ("Shift:1", "CTB-S010", "'Shift:1' is not a traffic pattern"),
         ("shift", "CTB-S010", "'shift' is not written as `shift:K`"),
