@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Literal
 from typing_extensions import TypedDict
 
 from ctestbed.core.result import Result, checks_exit_code
+from ctestbed.topology.analysis.data import StructureData
 from ctestbed.topology.describe import Counts, counts_of, describe
 from ctestbed.topology.load import LoadedTestbed, builtin_testbeds, load_testbed
 from ctestbed.topology.picture.scenes import EVERYTHING, Focus, picture_of
@@ -38,13 +39,17 @@ class CheckData(TypedDict):
 
 
 class ValidateData(TypedDict):
-    """Data of `topology validate`; no counts where the file describes no network."""
+    """Data of `topology validate`; no counts where the file describes no network.
+
+    No structure either, nor where only counts are asked for.
+    """
 
     testbed: str
     title: str
     counts: Counts | None
     checks: list[CheckData]
     ports: PortsData
+    structure: StructureData | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +113,7 @@ def validate_loaded(loaded: LoadedTestbed) -> Result:
         "ctestbed.topology.validate/1",
         validation_data(loaded, validation),
         findings=validation.findings,
+        metrics=() if validation.structure is None else validation.structure.metrics,
         inputs=(loaded.source,),
         exit_code=checks_exit_code(validation.findings),
     )
@@ -122,6 +128,7 @@ def validation_data(loaded: LoadedTestbed, validation: "Validation") -> Validate
         "checks": [
             {"check": check.name, "status": _status(check.passed)} for check in validation.checks
         ],
+        "structure": None if validation.structure is None else validation.structure.data,
         "ports": ports_data(loaded, validation.plan),
     }
 

@@ -9,6 +9,9 @@ from typing_extensions import TypedDict
 from ctestbed.core.errors import InputError, Where
 from ctestbed.core.files import read_input
 from ctestbed.core.result import Finding, Result, checks_exit_code
+from ctestbed.topology.analysis.data import StructureData
+from ctestbed.topology.analysis.design import Structure
+from ctestbed.topology.analysis.record import analyse_record
 from ctestbed.topology.asbuilt.compare import Comparison, compare
 from ctestbed.topology.asbuilt.describe import inferred_data
 from ctestbed.topology.asbuilt.deviations import (
@@ -58,7 +61,7 @@ class AsBuiltData(TypedDict):
     """Data of `topology validate` on a record of cables, alone or against a design.
 
     `counts` has cables (absent nodes, exchanges) by kind; `inferred` what the record itself shows,
-    null where names decide.
+    null where names decide. `structure` is of a record that was given without a design.
     """
 
     design: str | None
@@ -69,6 +72,7 @@ class AsBuiltData(TypedDict):
     inferred: InferredData | None
     counts: dict[str, int]
     deviations: list[DeviationData]
+    structure: StructureData | None
 
 
 class DiffData(TypedDict):
@@ -164,7 +168,7 @@ def _as_record(content: bytes, name: str) -> Cabling | None:
 
 
 def _run_inferred(record: Cabling) -> Result:
-    outcome = _judge_alone(record)
+    outcome, structure = _judge_alone(record), analyse_record(record)
     data: AsBuiltData = {
         "design": None,
         "cables": record.file or record.name,
@@ -174,8 +178,9 @@ def _run_inferred(record: Cabling) -> Result:
         "inferred": outcome.inferred,
         "counts": count_kinds(outcome.deviations),
         "deviations": [deviation.data for deviation in outcome.deviations],
+        "structure": None if structure is None else structure.data,
     }
-    return _result(AS_BUILT_SCHEMA, data, outcome, [record])
+    return _result(AS_BUILT_SCHEMA, data, outcome, [record], structure)
 
 
 def _run_as_built(design_name: str, record_name: str, from_format: str | None) -> Result:
@@ -197,6 +202,7 @@ def _run_as_built(design_name: str, record_name: str, from_format: str | None) -
         "inferred": outcome.inferred,
         "counts": count_kinds(outcome.deviations),
         "deviations": [deviation.data for deviation in outcome.deviations],
+        "structure": None,
     }
     return _result(AS_BUILT_SCHEMA, data, outcome, [design, record])
 
@@ -230,14 +236,20 @@ def run_diff(request: DiffRequest) -> Result:
 
 
 def _result(
-    schema: str, data: AsBuiltData | DiffData, outcome: _Outcome, files: list[Cabling]
+    schema: str,
+    data: AsBuiltData | DiffData,
+    outcome: _Outcome,
+    files: list[Cabling],
+    structure: Structure | None = None,
 ) -> Result:
     remarks = [finding for cabling in files for finding in cabling.findings]
-    findings = (*findings_of(outcome.deviations), *outcome.notes, *dict.fromkeys(remarks))
+    findings = [*findings_of(outcome.deviations), *outcome.notes, *dict.fromkeys(remarks)]
+    findings += () if structure is None else structure.findings
     return Result(
         schema,
         data,
-        findings=findings,
+        findings=tuple(findings),
+        metrics=() if structure is None else structure.metrics,
         inputs=tuple(c.source for c in files if c.source is not None),
         exit_code=checks_exit_code(findings),
     )

@@ -9,6 +9,8 @@ from pydantic import BaseModel
 from ctestbed.core.result import Finding
 from ctestbed.core.spec import Unknown
 from ctestbed.core.yamlfile import YAMLPath, format_pointer
+from ctestbed.topology.analysis.design import Structure, analyse_design
+from ctestbed.topology.bom.fit import CHECKS as PART_CHECKS
 from ctestbed.topology.buffers import CHECKS as BUFFER_CHECKS
 from ctestbed.topology.build import lay_out
 from ctestbed.topology.capacity import format_ratio, site_layers, trunk_narrowing
@@ -33,19 +35,23 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class Validation:
-    """All checks with all findings; no plan and no topology where the file describes none."""
+    """All checks with all findings; no plan and no topology where the file describes none.
+
+    The structure is of a network that could be laid out and is whole.
+    """
 
     plan: Plan | None
     topology: Topology | None
     checks: tuple[Check, ...]
     findings: tuple[Finding, ...]
+    structure: Structure | None = None
 
 
 def validate_testbed(loaded: LoadedTestbed) -> Validation:
     """Plan, build and check a testbed. Never raises on what the file says."""
     plan, findings = plan_testbed(loaded)
     checks = [Check(BUILDABLE, passed=plan is not None)]
-    topology = None
+    topology = structure = None
     if plan is None:
         checks += [Check(invariant.name, None) for invariant in INVARIANTS]
     elif plan.counts_only is not None:
@@ -63,12 +69,15 @@ def validate_testbed(loaded: LoadedTestbed) -> Validation:
                 for text in wrong or ()
             ]
         findings += _design_notes(loaded, plan)
-    for name, check in (*END_CHECKS, *BUFFER_CHECKS):
+    for name, check in (*END_CHECKS, *BUFFER_CHECKS, *PART_CHECKS):
         answer = None if plan is None else check(loaded, plan)
         checks.append(Check(name, None if answer is None else answer.passed))
         findings += () if answer is None else answer.findings
+    if plan is not None and topology is not None:
+        structure = analyse_design(topology, plan, loaded)
+        findings += structure.findings
     findings += _unknowns(loaded)
-    return Validation(plan, topology, tuple(checks), tuple(findings))
+    return Validation(plan, topology, tuple(checks), tuple(findings), structure)
 
 
 def _counts_only(loaded: LoadedTestbed, site: SitePlan) -> Finding:

@@ -1,0 +1,108 @@
+"""How the structure of a fabric looks: hops, paths and halves of each plane, and what hangs on one.
+
+Sites and planes that are alike share a row.
+"""
+
+from typing import Any, Final
+
+from ctestbed.bench.report.blocks import Block, table
+from ctestbed.bench.report.quantity import show_rate
+
+_ROWS: Final = 16
+_LOSSES: Final = {"network": "the network", "plane": "a plane", "rail": "a rail", "part": "others"}
+
+
+def structure_blocks(structure: dict[str, Any] | None) -> list[Block]:
+    """Return the blocks of `structure`; none where there is none."""
+    if structure is None:
+        return []
+    blocks: list[Block] = []
+    header = "leaves> | hops, most> | hops, mean> | shortest paths> | disjoint paths> | "
+    header += "bisection of a plane> | planes | sites"
+    rows = _merged([(plane["site"], _plane(plane)) for plane in structure["planes"]])
+    if rows:
+        note = "between leaves, fewest-most; paths count cables"
+        blocks.append(_cut("Structure", header, rows, note))
+    points = [(point["site"], _point(point)) for point in structure["single_points"]]
+    if points:
+        header = "one lost | hosts lose | hosts exposed> | worst takes> | such as | sites"
+        blocks.append(_cut("Single points of failure", header, _merged(points), ""))
+    return blocks + _sites(structure["sites"])
+
+
+def _cut(title: str, header: str, rows: list[list[str]], note: str) -> Block:
+    more = len(rows) - _ROWS
+    cut = f"… {more:,} more; `--format json` has all" if more > 0 else ""
+    columns = [number for number, row in enumerate(zip(*rows, strict=True)) if any(row)]
+    names = [name.strip() for name in header.split("|")]
+    shown = [[row[number] for number in columns] for row in rows[:_ROWS]]
+    kept = " | ".join(names[number] for number in columns)
+    return table(title, kept, shown, "; ".join(part for part in (note, cut) if part))
+
+
+def _merged(rows: list[tuple[str | None, list[str]]]) -> list[list[str]]:
+    """Return rows that say the same of several sites once, with these sites at the end."""
+    found: dict[tuple[str, ...], list[str]] = {}
+    for site, row in rows:
+        names = found.setdefault(tuple(row), [])
+        if site is not None and site not in names:
+            names.append(site)
+    return [[*row, ", ".join(names)] for row, names in found.items()]
+
+
+def _plane(plane: dict[str, Any]) -> list[str]:
+    mean = plane["mean_hops"]
+    return [
+        f"{plane['leaves']:,}",
+        str(plane["diameter"]) + ("" if plane["searched"] == plane["leaves"] else " (sampled)"),
+        "" if mean is None else f"{mean:.3f}".rstrip("0").rstrip("."),
+        _spread(plane["shortest_paths"]),
+        _spread(plane["disjoint_paths"]),
+        _halves(plane["bisection"]),
+        _planes(plane["planes"]),
+    ]
+
+
+def _planes(planes: list[int]) -> str:
+    if len(planes) == 1:
+        return "" if planes[0] == 0 else str(planes[0])
+    if planes == list(range(planes[0], planes[-1] + 1)):
+        return f"{planes[0]}-{planes[-1]}"
+    return ", ".join(map(str, planes))
+
+
+def _spread(spread: dict[str, Any] | None) -> str:
+    if spread is None:
+        return ""
+    if spread["most"] is None:
+        return f"{spread['fewest']:,}-"
+    return "-".join(dict.fromkeys(f"{spread[key]:,}" for key in ("fewest", "most")))
+
+
+def _halves(bounds: dict[str, Any] | None) -> str:
+    if bounds is None:
+        return "UNKNOWN"
+    if bounds["unit"] == "cables":
+        ends = [f"{bounds[key]:,}" for key in ("at_least", "at_most")]
+        return f"{' to '.join(dict.fromkeys(ends))} cables"
+    return " to ".join(dict.fromkeys(show_rate(bounds[key]) for key in ("at_least", "at_most")))
+
+
+def _point(point: dict[str, Any]) -> list[str]:
+    return [
+        point["element"],
+        _LOSSES[point["cuts"]],
+        f"{point['hosts']:,}",
+        f"{point['most']:,}",
+        point["examples"][0] if point["examples"] else "any",
+    ]
+
+
+def _sites(sites: dict[str, Any] | None) -> list[Block]:
+    if sites is None:
+        return []
+    counts = [sites["direct"], len(sites["indirect"]), len(sites["apart"])]
+    row = [f"{count:,}" for count in counts] + [str(sites["routes_fewest"])]
+    header = "pairs with a trunk> | through a third> | apart> | routes, fewest>"
+    note = "a protection route counts as a route"
+    return [table("Between sites", header, [row], note)]
