@@ -7,6 +7,7 @@ from ctestbed.bench.report.bill import bill_blocks, bill_rows
 from ctestbed.bench.report.blocks import Block, Facts, Table, Text, table
 from ctestbed.bench.report.comparison import comparison_blocks
 from ctestbed.bench.report.ports import port_blocks
+from ctestbed.bench.report.structure import structure_blocks
 from ctestbed.core.envelope import Envelope
 from ctestbed.core.units import format_length, format_rate, format_size, format_time
 
@@ -32,12 +33,13 @@ def validate(envelope: Envelope) -> list[Block]:
     blocks: list[Block] = [table(f"Checks of {data['testbed']}", "result | check", rows)]
     if data["counts"] is not None:
         blocks.insert(0, Facts(data["title"] or data["testbed"], (_count_line(data["counts"]),)))
-    return blocks + port_blocks(data["ports"])
+    return blocks + structure_blocks(data["structure"]) + port_blocks(data["ports"])
 
 
 def as_built(envelope: Envelope) -> list[Block]:
-    """What was compared and how, what was inferred, and every departure."""
-    return comparison_blocks(envelope["data"])
+    """What was compared and how, what was inferred, every departure, and the structure."""
+    data = envelope["data"]
+    return comparison_blocks(data) + structure_blocks(data["structure"])
 
 
 def diff(envelope: Envelope) -> list[Block]:
