@@ -46,7 +46,7 @@ def show_power(value: Quantity) -> str:
 
 
 def _short_power(power: int) -> str:
-    exact = format_power(power)
+    exact = format_power(power) if power else "0 W"
     if len(exact) <= len("123.4 kW"):
         return exact
     for unit, scale in (("MW", 10**9), ("kW", 10**6), ("W", 10**3)):
