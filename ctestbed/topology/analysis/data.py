@@ -56,6 +56,14 @@ class BisectionData(TypedDict):
     sides: list[int] | None
 
 
+class Methods(TypedDict):
+    """How each figure of a plane was come by; null where there is no such figure."""
+
+    hops: str | None
+    shortest_paths: str | None
+    disjoint_paths: str | None
+
+
 class PlaneStructure(TypedDict):
     """One plane of a site (or a connected part of a record), and all that are exactly like it.
 
@@ -79,7 +87,7 @@ class PlaneStructure(TypedDict):
     disjoint_paths: Spread | None
     weakest: list[str]
     bisection: BisectionData | None
-    methods: list[str]
+    methods: Methods
 
 
 class SinglePoint(TypedDict):

@@ -31,6 +31,11 @@ class Diversity:
     every_pair: bool
     """Whether `disjoint` is of all pairs, not of a sample."""
 
+    @property
+    def flow_method(self) -> str:
+        """Say how disjoint paths were found."""
+        return "max-flow" if self.every_pair else "max-flow between some leaves"
+
 
 def measure_diversity(
     graph: Multigraph, sources: Ints | None = None, *, flows: bool = True

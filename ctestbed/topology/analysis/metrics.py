@@ -1,8 +1,9 @@
 """The structure of a fabric as metrics, each with the method that it rests on."""
 
 from collections.abc import Iterator
+from typing import Literal
 
-from ctestbed.core.result import Metric
+from ctestbed.core.result import Better, Metric
 from ctestbed.topology.analysis.data import PlaneStructure, StructureData
 
 
@@ -14,17 +15,17 @@ def structure_metrics(data: StructureData) -> Iterator[Metric]:
     planes = data["planes"]
     hops = [plane["diameter"] for plane in planes if plane["diameter"] is not None]
     if hops:
-        yield _metric("structure.diameter", max(hops), "hops", planes)
+        yield _metric("structure.diameter", max(hops), "hops", planes, "hops")
     shortest = [plane["shortest_paths"] for plane in planes]
     most = [spread["most"] for spread in shortest if spread and spread["most"] is not None]
     if most:
-        yield _metric("structure.shortest_paths", max(most), "paths", planes)
+        yield _metric("structure.shortest_paths", max(most), "paths", planes, "shortest_paths")
     fans = [plane["fan_out"] for plane in planes if plane["fan_out"] is not None]
     if fans:
-        yield _metric("structure.fan_out", max(fans), "next hops", planes)
+        yield _metric("structure.fan_out", max(fans), "next hops", planes, "shortest_paths")
     disjoint = [spread["fewest"] for plane in planes if (spread := plane["disjoint_paths"])]
     if disjoint:
-        yield _metric("structure.disjoint_paths", min(disjoint), "paths", planes, "higher")
+        yield _metric("structure.disjoint_paths", min(disjoint), "paths", planes, "disjoint_paths")
     yield from _bounds(planes)
     lost = [point["most"] for point in data["single_points"] if point["cuts"] == "network"]
     if data["hosts"]:
@@ -65,15 +66,13 @@ def _bounds(planes: list[PlaneStructure]) -> Iterator[Metric]:
 
 
 def _metric(
-    name: str, value: int, unit: str, planes: list[PlaneStructure], better: str = "none"
+    name: str,
+    value: int,
+    unit: str,
+    planes: list[PlaneStructure],
+    figure: Literal["hops", "shortest_paths", "disjoint_paths"],
 ) -> Metric:
-    methods = dict.fromkeys(method for plane in planes for method in plane["methods"])
-    source = "; ".join(methods) or "closed form"
-    return Metric(
-        name,
-        value,
-        unit,
-        "modelled",
-        better="higher" if better == "higher" else "none",
-        source=source,
-    )
+    methods = dict.fromkeys(plane["methods"][figure] for plane in planes)
+    source = "; ".join(method for method in methods if method)
+    better: Better = "higher" if figure == "disjoint_paths" else "none"
+    return Metric(name, value, unit, "modelled", better=better, source=source)

@@ -61,7 +61,7 @@ def describe_plane(plane: DesignPlane, site: str | None, planes: list[int]) -> P
     """Return the structure of a plane, which stands for `planes` that are like it."""
     shape = plane.planned.shape
     leaves = shape.leaves or (0 if shape.wiring is None else shape.wiring.routers)
-    hops, unreachable, searched = _hops(plane)
+    hops, unreachable, searched, how = _hops(plane)
     structure: PlaneStructure = {
         "site": site,
         "planes": planes,
@@ -77,31 +77,37 @@ def describe_plane(plane: DesignPlane, site: str | None, planes: list[int]) -> P
         "disjoint_paths": None,
         "weakest": [],
         "bisection": _bisection(plane),
-        "methods": [],
+        "methods": {"hops": how, "shortest_paths": None, "disjoint_paths": None},
     }
     if leaves > 1:
         _add_diversity(plane, structure)
     return structure
 
 
-def _hops(plane: DesignPlane) -> tuple[dict[int, int], int, int]:
-    """Return ordered pairs of leaves by hops, those without a way, and leaves searched from."""
+def _hops(plane: DesignPlane) -> tuple[dict[int, int], int, int, str]:
+    """Return pairs of leaves by hops, those without a way, leaves searched from, and how."""
     closed = plane.closed
     if closed is not None and closed.hops is not None:
         shape = plane.planned.shape
         leaves = shape.leaves or (0 if shape.wiring is None else shape.wiring.routers)
-        return closed.hops, 0, leaves
+        return closed.hops, 0, leaves, CLOSED
     sources = plane.sources
     found = measure_distances(plane.graph, sources)
     hops = hops_of(found)
     if sources is None:
-        return hops, found.unreachable, found.sources
+        return hops, found.unreachable, found.sources, searched_from(found.sources, found.leaves)
     times = found.leaves // len(sources)
     return (
         {distance: pairs * times for distance, pairs in hops.items()},
         found.unreachable * times,
         found.leaves,
+        "searched from one group, which stands for all",
     )
+
+
+def searched_from(sources: int, leaves: int) -> str:
+    """Say from how many leaves a search went."""
+    return "searched from every leaf" if sources == leaves else f"searched from {sources} leaves"
 
 
 def hops_of(found: Distances) -> dict[int, int]:
@@ -119,10 +125,8 @@ def _add_diversity(plane: DesignPlane, structure: PlaneStructure) -> None:
     known = same_for_all_dragonfly(plane.planned)
     disjoint = disjoint or known
     methods = structure["methods"]
-    if shortest is not None:
-        methods.append(f"hops and shortest paths: {CLOSED}")
-    if disjoint is not None:
-        methods.append(f"disjoint paths: {CLOSED}")
+    methods["shortest_paths"] = CLOSED if shortest is not None else None
+    methods["disjoint_paths"] = CLOSED if disjoint is not None else None
     if shortest is None or disjoint is None:
         sources = plane.sources
         if sources is None and closed is not None:
@@ -132,12 +136,14 @@ def _add_diversity(plane: DesignPlane, structure: PlaneStructure) -> None:
         found = measure_diversity(plane.graph, sources, flows=disjoint is None)
         if shortest is None:
             shortest, fan_out = found.shortest, found.fan_out
-            whole = plane.sources is not None or found.sources == structure["leaves"]
-            start = "by search" if whole else f"from {found.sources} leaves"
-            methods.append(f"shortest paths: {start}")
+            methods["shortest_paths"] = (
+                searched_from(found.sources, structure["leaves"])
+                if plane.sources is None
+                else methods["hops"]
+            )
         if disjoint is None:
             disjoint = found.disjoint
-            methods.append(f"disjoint paths: {'max-flow' if found.every_pair else 'sampled'}")
+            methods["disjoint_paths"] = found.flow_method
             first = plane.graph.original
             structure["weakest"] = [
                 node_name(plane.topology, int(first[node])) for node in found.weakest or ()
@@ -239,5 +245,5 @@ def scale_up_structure(site: SitePlan, name: str | None, bisection: int | None) 
         "disjoint_paths": same_for_all(domain.switches),
         "weakest": [],
         "bisection": None if bisection is None else closed_bisection(bisection, bisection),
-        "methods": [f"between hosts of one supernode: {CLOSED}"],
+        "methods": {"hops": CLOSED, "shortest_paths": CLOSED, "disjoint_paths": CLOSED},
     }

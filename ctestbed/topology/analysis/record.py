@@ -31,7 +31,7 @@ from ctestbed.topology.analysis.exposed import findings_of_points, hanging_point
 from ctestbed.topology.analysis.homing import Homing, attach
 from ctestbed.topology.analysis.metrics import structure_metrics
 from ctestbed.topology.analysis.multigraph import Ints, Multigraph, make_multigraph
-from ctestbed.topology.analysis.planes import bisection_data, hops_of
+from ctestbed.topology.analysis.planes import bisection_data, hops_of, searched_from
 from ctestbed.topology.analysis.search import measure_distances
 from ctestbed.topology.cabling import SCALE_UP, Cabling, DeviceKind, Roles, infer_roles
 
@@ -190,7 +190,11 @@ def _part(attached: Attached, graph: Multigraph, number: int) -> PlaneStructure:
         "disjoint_paths": None,
         "weakest": [],
         "bisection": bisection_data(bracket_bisection(graph), graph),
-        "methods": [],
+        "methods": {
+            "hops": searched_from(distances.sources, leaves),
+            "shortest_paths": None,
+            "disjoint_paths": None,
+        },
     }
     if leaves > 1:
         found = measure_diversity(graph)
@@ -199,11 +203,8 @@ def _part(attached: Attached, graph: Multigraph, number: int) -> PlaneStructure:
         structure["weakest"] = [
             attached.cabling.devices[int(graph.original[node])].name for node in found.weakest or ()
         ]
-        whole = found.sources == leaves
-        structure["methods"] = [
-            f"shortest paths: {'by search' if whole else f'from {found.sources} leaves'}",
-            f"disjoint paths: {'max-flow' if found.every_pair else 'max-flow, sampled'}",
-        ]
+        structure["methods"]["shortest_paths"] = searched_from(found.sources, leaves)
+        structure["methods"]["disjoint_paths"] = found.flow_method
     return structure
 
 
