@@ -14,7 +14,7 @@ from ctestbed.core.names import did_you_mean
 if TYPE_CHECKING:
     from ctestbed.cli._settings import Settings
 
-_FORMATS: Final = ("table", "json", "jsonl", "csv", "md", "junit", "sarif", "html")
+_FORMATS: Final = ("table", "json", "jsonl", "csv", "md", "junit", "sarif", "html", "svg")
 _COLORS: Final = ("auto", "always", "never")
 
 

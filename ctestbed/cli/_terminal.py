@@ -63,20 +63,35 @@ def _show_rich(envelope: dict[str, Any], *, colored: bool) -> None:
 def _print_block(console: "Console", block: "Block") -> None:
     from rich.text import Text as RichText
 
-    from ctestbed.bench.report.blocks import Facts, Plot, Table, Text
+    from ctestbed.bench.report.blocks import Facts, Picture, Plot, Table, Text
 
-    if isinstance(block, Plot):
+    if isinstance(block, Plot) or (isinstance(block, Picture) and not block.text):
         return
     if block.title and not isinstance(block, Table):
         console.print(RichText(block.title, style="bold"))
     match block:
         case Text():
-            console.print(RichText(block.text, no_wrap=block.fixed, overflow="ignore"))
+            _print_drawing(console, block.text) if block.fixed else console.print(
+                RichText(block.text)
+            )
+        case Picture():
+            _print_drawing(console, block.text)
         case Facts():
             _print_facts(console, block)
         case Table():
             _print_table(console, block)
     console.print()
+
+
+def _print_drawing(console: "Console", text: str) -> None:
+    """Print lines whose spaces count, cut to the width there is rather than wrapped."""
+    from rich.text import Text as RichText
+
+    room = console.width
+    lines = [
+        line if len(line) <= room else f"{line[: room - 1]}\u2026" for line in text.split("\n")
+    ]
+    console.print(RichText("\n".join(lines), no_wrap=True, overflow="crop"))
 
 
 def _print_facts(console: "Console", block: "Facts") -> None:

@@ -40,7 +40,7 @@ def convert(
         typer.Option(
             "--to",
             metavar="FMT",
-            help="table, json, jsonl, csv, md, junit, sarif or html.",
+            help="table, json, jsonl, csv, md, junit, sarif, html or svg.",
             autocompletion=_complete_format,
         ),
     ],

@@ -26,7 +26,9 @@ def test_stdout_holds_the_result_and_stderr_nothing() -> None:
     assert outcome.stdout.endswith("PASS: done, verdict positive (exit 0)\n")
 
 
-@pytest.mark.parametrize("form", ["table", "json", "jsonl", "csv", "md", "junit", "sarif", "html"])
+@pytest.mark.parametrize(
+    "form", ["table", "json", "jsonl", "csv", "md", "junit", "sarif", "html", "svg"]
+)
 def test_every_format_is_written_to_stdout_alone(form: str) -> None:
     outcome = ctestbed(*VALIDATE, "--format", form)
     assert (outcome.code, outcome.stderr) == (0, "")

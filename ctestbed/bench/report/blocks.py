@@ -1,7 +1,7 @@
 """What a view is made of. Plain records of text, free of any output format."""
 
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,22 @@ class Plot:
     note: str = ""
 
 
-Block: TypeAlias = Text | Facts | Table | Plot
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A drawing of a network: its scenes side by side, and closer looks folded away.
+
+    Scenes are as `topology.picture.model.SceneData` has them. Pages draw them; text output shows
+    `text`, whose spaces count, and nothing where that is empty.
+    """
+
+    title: str
+    scenes: tuple[dict[str, Any], ...]
+    text: str = ""
+    note: str = ""
+    folded: tuple["Picture", ...] = ()
+
+
+Block: TypeAlias = Text | Facts | Table | Plot | Picture
 
 
 def table(title: str, header: str, rows: list[list[str]], note: str = "") -> Table:

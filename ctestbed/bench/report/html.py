@@ -18,8 +18,10 @@ from typing import Any, Final
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from ctestbed.bench.report.blocks import Block, Column, Facts, Plot, Table, Text
+from ctestbed.bench.report.blocks import Block, Column, Facts, Picture, Plot, Table, Text
 from ctestbed.bench.report.common import format_value, format_where, reproduce_facts
+from ctestbed.bench.report.drawing.draw import HALF, WIDTH, scene_svg
+from ctestbed.bench.report.drawing.wording import scene_heading
 from ctestbed.bench.report.render import escape_json, make_visible
 from ctestbed.bench.report.svg import draw_plot
 from ctestbed.bench.report.views import view_of
@@ -219,9 +221,31 @@ def _prepare(blocks: Sequence[Block], anchor: str) -> Iterator[tuple[str, Any]]:
         if charts:
             yield "charts", charts
             charts = []
+        if isinstance(block, Picture):
+            yield "picture", _draw_picture(block, f"{anchor}-d{number}")
+            continue
         yield _part(block), block
     if charts:
         yield "charts", charts
+
+
+def _draw_picture(block: Picture, identifier: str) -> dict[str, Any]:
+    """Return a picture's figures, drawn, and those of the pictures folded away in it."""
+    alone = len(block.scenes) == 1
+    figures = []
+    for number, scene in enumerate(block.scenes, 1):
+        drawn = scene_svg(scene, f"{identifier}-{number}", WIDTH if alone else HALF)
+        figures.append(
+            {
+                "heading": scene_heading(scene),
+                "svg": Markup(drawn),  # noqa: S704 - ElementTree's
+            }
+        )
+    folded = [
+        _draw_picture(inner, f"{identifier}-f{number}")
+        for number, inner in enumerate(block.folded, 1)
+    ]
+    return {"title": block.title, "note": block.note, "figures": figures, "folded": folded}
 
 
 def _part(block: Text | Facts | Table) -> str:

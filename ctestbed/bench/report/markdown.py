@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-from ctestbed.bench.report.blocks import Block, Facts, Plot, Table, Text
+from ctestbed.bench.report.blocks import Block, Facts, Picture, Table, Text
 from ctestbed.bench.report.common import all_blocks, reproduce_facts, verdict_line
 from ctestbed.core.envelope import Envelope
 
@@ -37,7 +37,7 @@ def escape(text: str) -> str:
     return _REFERENCE.sub(r"\g<0><!-- -->", line)
 
 
-def _render_block(block: Block) -> str:
+def _render_block(block: Block) -> str:  # noqa: PLR0911 - one line for each kind
     match block:
         case Text(text, title, True):
             ticks = max(map(len, _RUN_OF_TICKS.findall(text)), default=2)
@@ -54,8 +54,18 @@ def _render_block(block: Block) -> str:
             names = tuple(column.title for column in columns)
             shown = _table(names, rows, tuple(column.figure for column in columns))
             return _titled(title, f"{shown}\n\n{escape(note)}" if note else shown)
-        case Plot():
+        case Picture():
+            return _render_picture(block)
+        case _:
             return ""
+
+
+def _render_picture(picture: Picture) -> str:
+    """Return the drawing in text, and where it is drawn."""
+    where = escape("Drawn as a picture in the report's html and svg forms.")
+    if not picture.text:
+        return _titled(picture.title, where)
+    return f"{_render_block(Text(picture.text, picture.title, fixed=True))}\n\n{where}"
 
 
 def _titled(title: str, body: str) -> str:

@@ -15,6 +15,7 @@ _RENDERERS: Final = {
     "junit": ("junit", "render_junit"),
     "sarif": ("sarif", "render_sarif"),
     "html": ("html", "render_html"),
+    "svg": ("svgfile", "render_svg"),
 }
 
 FORMATS: Final = ("table", "json", *list(_RENDERERS)[1:])

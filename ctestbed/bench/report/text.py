@@ -3,7 +3,7 @@
 from collections import Counter
 from typing import Any, Final
 
-from ctestbed.bench.report.blocks import Block, Facts, Plot, Table, Text
+from ctestbed.bench.report.blocks import Block, Facts, Picture, Plot, Table, Text
 from ctestbed.bench.report.common import format_where, metrics_table, verdict_line
 from ctestbed.bench.report.views import view_of
 from ctestbed.core.envelope import Envelope
@@ -35,6 +35,8 @@ def render_block(block: Block) -> str:
             return "\n".join([block.title, *lines] if block.title else lines)
         case Table():
             return _render_table(block)
+        case Picture():
+            return f"{block.title}\n{block.text}" if block.text else ""
         case Plot():
             return ""
 

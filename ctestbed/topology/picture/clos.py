@@ -22,6 +22,8 @@ from ctestbed.topology.shapes import Plan, PlanePlan, Shape, SitePlan, trunk_cab
 
 COLUMNS: Final = 6
 """Pods (or rails, or leaves) of a plane that are drawn."""
+FEW_COLUMNS: Final = 3
+"""The same of planes that differ, to stand side by side."""
 SWITCHES: Final = 9
 """Switches drawn in a row of a pod: 81 lines between two rows."""
 MAX_CABLES: Final = 4096
@@ -49,6 +51,12 @@ class PlaneView:
     def shape(self) -> Shape:
         """The plane's counts."""
         return self.planned.shape
+
+    @property
+    def columns(self) -> int:
+        """How many columns there is room for."""
+        alone = len(self.planes) == len(self.site.planes) or self.site.alike
+        return COLUMNS if alone else FEW_COLUMNS
 
     @property
     def key(self) -> str:
@@ -116,7 +124,7 @@ class PlaneView:
         final = range(leaves.start, leaves.stop, step)[-1]
         first = self.host(self.port_of(leaves.start, 0))
         last = self.host(self.port_of(final, below - 1))
-        name = first if first is not None and last is not None else "NIC ports"
+        name = first if first is not None and last is not None else ""
         until = last if name == first and last != first else None
         return block(f"{inside}.ports", "NIC port", name, count, row, last=until, inside=inside)
 
@@ -159,19 +167,19 @@ def plane_scene(view: PlaneView) -> SceneData:
     shape = view.shape
     if shape.cores:
         scene = view.scene("plane", "The plane by its pods", len(view.planes), "")
-        scene["blocks"].append(view.switch("core", "cores", shape.cores, 3))
-        for run in runs(shape.pods, COLUMNS, view.pod):
+        scene["blocks"].append(_nameless(view.switch("core", "cores", shape.cores, 3)))
+        for run in runs(shape.pods, view.columns, view.pod):
             _pod_column(view, scene, run)
     elif shape.rails > 1:
         scene = view.scene("plane", "The plane by its rails", len(view.planes), "")
-        scene["blocks"].append(view.switch("spine", "spines", shape.spines, 2))
-        for run in runs(shape.rails, COLUMNS + 2):
+        scene["blocks"].append(_nameless(view.switch("spine", "spines", shape.spines, 2)))
+        for run in runs(shape.rails, view.columns + 2):
             _rail_column(view, scene, run)
     else:
         scene = view.scene("plane", "The plane by its leaves", len(view.planes), "")
         if shape.spines:
-            scene["blocks"].append(view.switch("spine", "spines", shape.spines, 2))
-        for run in runs(shape.leaves, COLUMNS, view.leaf):
+            scene["blocks"].append(_nameless(view.switch("spine", "spines", shape.spines, 2)))
+        for run in runs(shape.leaves, view.columns, view.leaf):
             _leaf_column(view, scene, run)
     return scene
 
@@ -181,8 +189,8 @@ def _pod_column(view: PlaneView, scene: SceneData, run: range) -> None:
     name, last = named("pod-", run, shape.pods)
     spines, leaves = shape.spines_per_pod * count, shape.leaves_per_pod * count
     top, to_cores = scene["blocks"][0]["id"], spines * shape.cores_per_spine
-    upper = view.switch("spine", f"{name}.spines", spines, 2, inside=name)
-    lower = view.switch("leaf", f"{name}.leaves", leaves, 1, inside=name)
+    upper = _nameless(view.switch("spine", f"{name}.spines", spines, 2, inside=name))
+    lower = _nameless(view.switch("leaf", f"{name}.leaves", leaves, 1, inside=name))
     first = run.start * shape.leaves_per_pod
     ports = view.ports(range(first, first + leaves), name)
     scene["blocks"] += [block(name, "pod", name, count, 2, last=last), upper, lower, ports]
@@ -194,26 +202,21 @@ def _pod_column(view: PlaneView, scene: SceneData, run: range) -> None:
             leaves * shape.spines_per_pod * shape.parallel,
             shape.parallel,
         ),
-        view.cables(
-            "spine - core", (upper["id"], scene["blocks"][0]["id"]), spines * shape.cores_per_spine
-        ),
+        view.cables("spine - core", (upper["id"], top), to_cores),
     ]
-    _name(upper, "spines")
-    _name(lower, "leaves")
 
 
-def _name(record: BlockData, name: str) -> None:
-    record["name"] = name
+def _nameless(record: BlockData) -> BlockData:
+    """Return the block of things that are not told apart."""
+    return {**record, "name": ""}
 
 
 def _rail_column(view: PlaneView, scene: SceneData, run: range) -> None:
     shape, count = view.shape, len(run)
     name, last = named("rail-", run, shape.rails)
     leaves = shape.leaves // shape.rails * count
-    lower = view.switch("leaf", f"{name}.leaves", leaves, 1, inside=name)
-    ports = block(
-        f"{name}.ports", "NIC port", "NIC ports", leaves * shape.ports_per_leaf, 0, inside=name
-    )
+    lower = _nameless(view.switch("leaf", f"{name}.leaves", leaves, 1, inside=name))
+    ports = block(f"{name}.ports", "NIC port", "", leaves * shape.ports_per_leaf, 0, inside=name)
     scene["blocks"] += [block(name, "rail", name, count, 1, last=last), lower, ports]
     scene["bundles"] += [
         view.cables("NIC - leaf", (ports["id"], lower["id"]), ports["count"]),
@@ -224,7 +227,6 @@ def _rail_column(view: PlaneView, scene: SceneData, run: range) -> None:
             shape.parallel,
         ),
     ]
-    _name(lower, "leaves")
 
 
 def _leaf_column(view: PlaneView, scene: SceneData, run: range) -> None:
@@ -283,7 +285,7 @@ def leaf_scene(view: PlaneView) -> SceneData:
     number = _chosen_leaf(view)
     pod, index = divmod(number, shape.leaves_per_pod)
     name = _leaf_name(view, pod, index)
-    scene = view.scene("leaf", f"Leaf {name}", shape.leaves, "")
+    scene = view.scene("leaf", name, shape.leaves, "")
     leaf = view.switch("leaf", name, 1, 1)
     scene["blocks"].append(leaf)
     for run in runs(shape.spines_per_pod, SWITCHES):

@@ -62,7 +62,7 @@ def _figures(view: PlaneView, layer: str) -> Figures:
 def _below(view: PlaneView, routers: int, identifier: str) -> tuple[BlockData, BundleData]:
     """Return the NIC ports of some routers, and their cables."""
     count = routers * view.shape.ports_per_leaf
-    ports = block(f"{identifier}.ports", "NIC port", "NIC ports", count, 0, inside=identifier)
+    ports = block(f"{identifier}.ports", "NIC port", "", count, 0, inside=identifier)
     layer = "NIC - router"
     cables = bundle(
         (ports["id"], identifier),
@@ -238,7 +238,7 @@ def _grid(view: PlaneView, wiring: TorusWiring | FullMeshWiring) -> SceneData:
     scene["planes"] = None
     scene["dims"] = list(wiring.dims)
     scene["wrap"] = isinstance(wiring, FullMeshWiring) or wiring.wrap
-    grid = block("grid", "accelerator", "accelerators", wiring.routers, 0)
+    grid = block("grid", "accelerator", "", wiring.routers, 0)
     grid["ports_used"], grid["radix"] = wiring.degree, view.planned.radix
     scene["blocks"].append(grid)
     scene["bundles"] += [

@@ -24,7 +24,7 @@ Level: TypeAlias = Literal["sites", "plane", "pod", "leaf", "supernode", "cablin
 
 
 class BlockData(TypedDict):
-    """A block: `count` things of a kind, called `name`, or `name` to `last` where it is a run.
+    """A block: `count` things of a kind, called `name` (none if empty), or `name` to `last`.
 
     `row` counts tiers from 0, the lowest; `inside` names the block that it is a part of. Ports
     are of one switch.

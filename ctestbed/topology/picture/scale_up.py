@@ -28,9 +28,8 @@ def supernode_scene(plan: Plan, position: int, sites: list[str]) -> SceneData | 
         "note": _note(domain),
     }
     top, count = ("upper", domain.switches * domain.uppers) if domain.uppers else ("own", 0)
-    name = "upper switches" if domain.uppers else "switches"
     count = count or domain.switches
-    scene["blocks"].append(block("top", "scale-up switch", name, count, 2))
+    scene["blocks"].append(block("top", "scale-up switch", "", count, 2))
     for run in runs(domain.hosts, COLUMNS):
         _host_column(scene, domain, run, narrowing, two_tiers=top == "upper")
     return scene
@@ -60,9 +59,7 @@ def _host_column(
     if two_tiers:
         above = f"{name}.switches"
         switches = count * domain.switches
-        scene["blocks"].append(
-            block(above, "scale-up switch", "switches", switches, 1, inside=name)
-        )
+        scene["blocks"].append(block(above, "scale-up switch", "", switches, 1, inside=name))
         scene["bundles"].append(
             bundle(
                 (above, "top"),
@@ -86,7 +83,7 @@ def _host_column(
         members.append(("CPU", "processors", domain.cpus, "CPU - scale-up", domain.cpu_cable))
     for kind, words, each, layer, cable in members:
         total = each * count
-        record = block(f"{name}.{words}", kind, words, total, 0, inside=name)
+        record = block(f"{name}.{words}", kind, "", total, 0, inside=name)
         scene["blocks"].append(record)
         ends = (record["id"], above)
         cables = total * domain.switches

@@ -91,21 +91,22 @@ def _site_scenes(plan: Plan, position: int, names: list[str], focus: Focus) -> I
         view = PlaneView(
             plan, position, planned, tuple(planes), tuple(names), focus.pod, focus.leaf
         )
-        found = direct_scenes(view) if planned.shape.wiring is not None else ()
+        direct = planned.shape.wiring is not None
+        found = direct_scenes(view) if direct else iter(())
         if planned.shape.wiring is None and planned.shape.leaves:
             found = clos_scenes(view)
         for scene in found:
-            if _near_enough(scene, focus):
+            if _near_enough(scene, focus, direct=direct):
                 yield scene
     inside = supernode_scene(plan, position, names)
     if inside is not None and focus.pod is None and focus.leaf is None:
         yield inside
 
 
-def _near_enough(scene: SceneData, focus: Focus) -> bool:
+def _near_enough(scene: SceneData, focus: Focus, *, direct: bool) -> bool:
     """Leave the far scenes out where something near was asked for."""
     if focus.leaf is not None:
-        return scene["level"] in {"pod", "leaf"}
+        return scene["level"] == "leaf" or (direct and scene["level"] == "pod")
     return focus.pod is None or scene["level"] in {"pod", "leaf"}
 
 

@@ -1,0 +1,1 @@
+"""Scenes of networks as SVG: nothing here knows a testbed, only blocks and bundles."""
