@@ -245,6 +245,15 @@ def _items(mapping: dict[str, Any], key: str) -> list[dict[str, Any]]:
     return [item for item in few if isinstance(item, dict)]
 
 
+def _grouped(value: dict[str, Any]) -> bool:
+    """Return whether groups of netlab make nodes."""
+    groups = value.get("groups")
+    if not isinstance(groups, dict):
+        return False
+    within = (group for group in groups.values() if isinstance(group, dict))
+    return "_auto_create" in groups or any("_auto_create" in group for group in within)
+
+
 def _by_keys(source: Source, start: str) -> Recognised | None:
     """Tell YAML by its top-level keys."""
     if _KEY.search(start) is None:
@@ -263,9 +272,9 @@ def _by_keys(source: Source, start: str) -> Recognised | None:
             "it holds `topology.nodes` or `topology.links`",
         ),
         (
-            "nodes" in value or "links" in value or fabric,
+            "nodes" in value or "links" in value or fabric or _grouped(value),
             netlab.FORMAT,
-            "it gives `nodes`, `links`, or counts for the fabric plugin",
+            "it gives `nodes`, `links`, groups that make nodes, or counts for the fabric plugin",
         ),
     )
     return next((_found(name, because) for test, name, because in tests if test), None)
