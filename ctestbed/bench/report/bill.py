@@ -79,7 +79,7 @@ def _raw(value: Any) -> str:
 
 def _one(design: dict[str, Any], prices: dict[str, Any] | None) -> list[Block]:
     currency = "" if prices is None else prices["currency"]
-    blocks: list[Block] = [Facts(design["title"] or design["design"], _totals(design, prices))]
+    blocks: list[Block] = [Facts(design["design"], _totals(design, prices))]
     lines = [line for line in design["lines"] if not _of_trunk(line)]
     trunks = [line for line in design["lines"] if _of_trunk(line)]
     many_sites = len({line["site"] for line in lines}) > 1
@@ -132,7 +132,8 @@ def _sums(line: dict[str, Any], prices: dict[str, Any] | None) -> list[str]:
 
 
 def _totals(design: dict[str, Any], prices: dict[str, Any] | None) -> tuple[tuple[str, str], ...]:
-    pairs = [("endpoints", _endpoints(design)), ("switches", _switches(design))]
+    pairs = [("what", design["title"])] if design["title"] else []
+    pairs += [("endpoints", _endpoints(design)), ("switches", _switches(design))]
     links = [
         (design["endpoint_links"], f"to {design['endpoint']}s"),
         (design["inter_switch_links"], _between(design)),
@@ -315,7 +316,7 @@ def _several(designs: list[dict[str, Any]], prices: dict[str, Any] | None) -> li
         for design in designs
     ]
     header = "design | endpoints> | switches> | links> | optics> | each>"
-    note = "links: between switches; optics: transceivers, and those for each endpoint (modelled)"
+    note = "links: between switches; optics: transceivers; each: for an endpoint"
     blocks: list[Block] = [table("Side by side", header, counts, note)]
     currency = "" if prices is None else prices["currency"]
     sums = [
@@ -328,8 +329,7 @@ def _several(designs: list[dict[str, Any]], prices: dict[str, Any] | None) -> li
         for design in designs
     ]
     cost = "" if prices is None else f"cost, {currency}> | each> | "
-    note = "each: for each endpoint; power is claimed by the testbeds' `parts`"
-    blocks.append(table("Cost and power", f"design | {cost}power> | each>", sums, note))
+    blocks.append(table("Cost and power", f"design | {cost}power> | each>", sums))
     blocks.append(Facts("What these rest on", _grounds(designs, prices)))
     plot = _cost_plot(designs, prices)
     return blocks if plot is None else [*blocks, plot]
@@ -366,6 +366,7 @@ def _grounds(
         ]
         if unknown:
             pairs.append((f"unknown {name}", "; ".join(dict.fromkeys(unknown))))
+    pairs.append(("figures", "counts modelled by the testbeds; power claimed by their `parts`"))
     return tuple(piece for name, text in pairs for piece in _wrapped(name, text))
 
 
