@@ -3,6 +3,7 @@
 What the file leaves out of a port is not compared; what it calls unknown cannot be, and is said.
 """
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
@@ -145,6 +146,7 @@ def check_frames(loaded: LoadedTestbed, plan: Plan) -> Asked:
     answers = Answers(loaded, plan)
     unknown: dict[YAMLPath, list[str]] = {}
     sites = everywhere(loaded, plan)
+    usual = _usual([joint for _, joints in sites for joint in joints])
     for site, joints in sites:
         largest = 0 if site is None else _sent(joints)
         for joint in joints:
@@ -152,7 +154,7 @@ def check_frames(loaded: LoadedTestbed, plan: Plan) -> Asked:
             answers.asked |= any(end.value is not None for end in ends)
             known = {end.value for end in ends if isinstance(end.value, int)}
             if len(known) > 1:
-                answers.add(*_differing_frames(joint), site=site)
+                answers.add(*_differing_frames(joint, usual), site=site)
                 continue
             for end in ends:
                 if isinstance(end.value, Unknown) and joint.called("cables") not in unknown.get(
@@ -176,11 +178,18 @@ def _sent(joints: list[Joint]) -> int:
     return max((_carries(joint) for joint in known), default=0)
 
 
-def _differing_frames(joint: Joint) -> tuple[str, str, YAMLPath, str]:
+def _usual(joints: list[Joint]) -> Value:
+    """Return the frame size that most ends have: of two that differ, the other one is odd."""
+    sizes = Counter(end.mtu.value for joint in joints for end in (joint.lower, joint.upper))
+    return max(sizes, key=lambda size: sizes[size], default=None)
+
+
+def _differing_frames(joint: Joint, usual: Value) -> tuple[str, str, YAMLPath, str]:
     ends = (joint.lower, joint.upper)
     carried = [f"{_size(end.mtu.value)} at the {end.what} end" for end in ends]
     text = f"{joint.called('cables')} carry frames of {carried[0]} and of {carried[1]}"
-    path = max((end.mtu for end in ends), key=_nearness).path
+    said = [end.mtu for end in ends]
+    path = max(said, key=lambda one: (one.value != usual, _nearness(one))).path
     least = min(end.mtu.value for end in ends if isinstance(end.mtu.value, int))
     hint = f"give both ends one `mtu`: frames above {least:,} B are dropped without a word"
     return "CTB-T061", text, path, hint
@@ -229,7 +238,7 @@ def _note_unknown(answers: Answers, unknown: dict[YAMLPath, list[str]], key: str
     for path, titles in unknown.items():
         names = ", ".join(dict.fromkeys(titles))
         text = f"the two ends of {names} cannot be compared: `{format_pointer(path)}` "
-        text += "is unknown"
+        text += "is not known"
         hint = f"what is it? give the `{key}` once it is published or measured"
         answers.add(UNKNOWN_END, text, path, hint, severity="note")
 
