@@ -35,6 +35,8 @@ _FAR_LID: Final = re.compile(r"lid ([0-9]+)\s+(\S+)(?:\s.*)?")
 _OTHER: Final = re.compile(r"(Chassis\s+[0-9]+.*|Non-Chassis Nodes\s*|Hostname:.*)")
 _ID: Final = re.compile(r"[SHR]-[0-9a-f]{16}")
 _GUID: Final = re.compile(r"(?:0x)?[0-9a-f]{1,16}")
+_WARNING: Final = re.compile(r"(ibwarn|ibpanic|iberror): \[|src/[\w.]+:[0-9]+;")
+"""What its library writes to the terminal, for instance of nodes that did not answer."""
 _UNKNOWN_SPEED: Final = "??"
 
 
@@ -63,11 +65,15 @@ class _Reader:
     ids_line: int = 0
     current: _Node | None = None
     attributes: dict[str, str] = field(default_factory=dict)
+    warnings: list[int] = field(default_factory=list)
 
     def read(self) -> None:
         for number, line in enumerate(self.source.lines, 1):
-            text = line.rstrip()
+            text = line.strip()  # a record quoted in a page is indented
             if not text:
+                continue
+            if _WARNING.match(text):
+                self.warnings.append(number)
                 continue
             if text[0] == "[":
                 self.port(text, number)
@@ -215,6 +221,11 @@ def read(source: Source) -> Cabling:
     if not reader.nodes:
         raise source.refuse("CTB-T101", f"{source.name!r} names no node", None, "is it whole?")
     collector = Collector(source, FORMAT)
+    for number in reader.warnings:
+        text = (
+            f"a warning of ibnetdiscover stands in the record: {shorten(source.lines[number - 1])}"
+        )
+        collector.note("CTB-T124", "note", text, number)
     devices = [
         name_switch(node.device) if node.device.kind == DeviceKind.SWITCH else node.device
         for node in reader.nodes

@@ -1,5 +1,8 @@
 """LLDP neighbours as `lldpctl -f json` (or json0) prints them: of one host, or of many in one file.
 
+Or as a table of all hosts: a list, by itself or as `lldp`, of `{"hostname", "ifname",
+"peerHostname", "peerIfname"}`.
+
 One host's report names its neighbours, not itself: the host is called by `local-chassis` where
 that stands beside, and else as the file is. Many are `{"HOST": {"lldp": ...}, ...}` or a list of
 `{"hostname": ..., "lldp": ...}`. A cable between two hosts that both report must be said by both;
@@ -18,6 +21,10 @@ from ctestbed.topology.formats.source import Source
 FORMAT: Final = "lldp"
 
 _HOST_KEYS: Final = ("hostname", "host", "name", "node")
+_PORT_KEYS: Final = ("ifname",)
+_PEER_KEYS: Final = ("peerHostname", "peer_hostname")
+_FAR_KEYS: Final = ("peerIfname", "peer_ifname")
+_NOBODY: Final = {"", "-", "N/A"}
 _SWITCHING: Final = {"bridge", "router"}
 _STATION: Final = "station"
 
@@ -29,6 +36,10 @@ def read(source: Source, document: JSONDocument) -> Cabling:
         InputError: not of this format; with its place.
     """
     collector = Collector(source, FORMAT, crowded=True)
+    table = _table(Cursor(document, document.value))
+    if table is not None:
+        _read_table(collector, table, document.item_lines(table.path))
+        return collector.finish(source.name)
     reports = list(_reports(source, Cursor(document, document.value)))
     for name, report in reports:
         line = report.line
@@ -40,6 +51,42 @@ def read(source: Source, document: JSONDocument) -> Cabling:
             _read_neighbour(collector, (name, port), entry, reporting, kinds)
     collector.devices = [_with_kind(device, kinds.get(device.name)) for device in collector.devices]
     return collector.finish(source.name)
+
+
+def is_row(value: object) -> bool:
+    """Tell whether a value is a row of a table of neighbours."""
+    return isinstance(value, dict) and all(
+        any(word in value for word in words) for words in (_PEER_KEYS, _PORT_KEYS)
+    )
+
+
+def _table(root: Cursor) -> Cursor | None:
+    """Return the table of neighbours of all hosts, where the file is one."""
+    listed = root
+    if isinstance(root.value, dict):
+        if not isinstance(root.value.get("lldp"), list):
+            return None
+        listed = root.at("lldp")
+    rows = listed.value
+    return listed if isinstance(rows, list) and rows and is_row(rows[0]) else None
+
+
+def _read_table(collector: Collector, table: Cursor, lines: list[int]) -> None:
+    rows = list(table.list())
+    for row, line in zip(rows, lines, strict=True):
+        collector.known(row.need("hostname").text(), line)
+    reporting = set(collector.index)
+    for row, line in zip(rows, lines, strict=True):
+        names = [next((k for k in keys if row.get(k)), keys[0]) for keys in (_PEER_KEYS, _FAR_KEYS)]
+        peer, far_port = (row.get(name) for name in names)
+        if peer is None or peer.value in _NOBODY:
+            collector.note("CTB-T126", "note", "a row without a peer; it was left out", line)
+            continue
+        near = collector.known(row.need("hostname").text(), line)
+        far = collector.known(peer.text(), line)
+        join = collector.state if peer.text() in reporting else collector.cable
+        said = None if far_port is None or far_port.value in _NOBODY else far_port.text()
+        join(near, far, row.need(_PORT_KEYS[0]).text(), said, line=line, pointer=row.pointer)
 
 
 def _with_kind(device: Device, kind: DeviceKind | None) -> Device:

@@ -85,7 +85,7 @@ FORMATS: Final = {item.name: item for item in _ALL}
 """Every format that can be read, by name, in the order of the help."""
 
 _TITLE: Final = re.compile(r"#\s*(\n#)?\s*Topology file: generated on")
-_GUIDS: Final = re.compile(r"^(vendid|switchguid|caguid|rtguid)=0x", re.MULTILINE)
+_GUIDS: Final = re.compile(r"^\s*(vendid|switchguid|caguid|rtguid)=0x", re.MULTILINE)
 _RECORD: Final = re.compile(r'^(Switch|Hca|Ca|Rt)\s+[0-9]+\s+"', re.MULTILINE)
 _NODES: Final = re.compile(r"^\s*nodes\s+[0-9]+\s*$", re.MULTILINE | re.IGNORECASE)
 _PODSIZE: Final = re.compile(r"^\s*podsize\s", re.MULTILINE | re.IGNORECASE)
@@ -230,7 +230,7 @@ def _json_format(value: Any) -> tuple[str, str] | None:
             "it lists `nodes` and `links`",
         ),
         (
-            "lldp" in first or any("lldp" in item for item in inside),
+            "lldp" in first or any("lldp" in item for item in inside) or lldp.is_row(first),
             lldp.FORMAT,
             "it holds `lldp` neighbours",
         ),
