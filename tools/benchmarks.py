@@ -91,7 +91,7 @@ def crypto_pairs() -> Iterator[Pair]:
 def flow_pairs() -> Iterator[Pair]:
     """The flow engine beside its own plain reference, on hashed paths that collide."""
     from ctestbed.topology.build import load_topology
-    from ctestbed.workload.transfer import drive
+    from ctestbed.workload.drive import drive
 
     _, topology = load_topology("lab-128")
 

@@ -76,7 +76,7 @@ def _fabric() -> tuple[Metric, ...]:
 
 def _transfer() -> tuple[Metric, ...]:
     from ctestbed.topology.build import load_topology
-    from ctestbed.workload.transfer import drive
+    from ctestbed.workload.drive import drive
 
     _, topology = load_topology("fat-tree-1024")
     flows = topology.endpoints

@@ -16,7 +16,7 @@ from ctestbed.topology.load import LoadedTestbed, load_testbed
 if TYPE_CHECKING:
     from ctestbed.topology.graph import Topology
     from ctestbed.topology.testbed import Transfer
-    from ctestbed.workload.transfer import Transfer as Driven
+    from ctestbed.workload.drive import Transfer as Driven
 
 SCHEMA: Final = "ctestbed.bench.run/1"
 VIEW_BYTES: Final = 64
@@ -189,7 +189,8 @@ def _check_headroom(run: _Run) -> None:
 
 def _drive(run: _Run) -> None:
     """Run every transfer by itself; `fct.max` and `drops.lossless` speak for the worst of them."""
-    from ctestbed.workload.transfer import SOURCE, drive, transfer_findings, transfer_metrics
+    from ctestbed.workload.drive import drive
+    from ctestbed.workload.transfer import SOURCE, transfer_findings, transfer_metrics
 
     worst: list[int | str] = []
     names: set[str] = set()

@@ -9,7 +9,16 @@ from ctestbed.cli._options import SeedOption, SpreadOption, TestbedArgument, com
 
 app = noun_app("sim", help="Move traffic over a fabric; size long-haul headroom.")
 
-_PATTERNS = ("shift:1", "incast:8", "permutation", "all-to-all")
+_PATTERNS = (
+    "shift:1",
+    "incast:8",
+    "permutation",
+    "all-to-all",
+    "ring",
+    "all-reduce:1",
+    "poisson:websearch:50%:1000",
+    "on-off:10:100us",
+)
 
 
 @command(app, "transfer", example="ctestbed sim transfer lab-128 --pattern shift:64 --size 2MB")
@@ -19,14 +28,16 @@ def transfer(
         str,
         typer.Option(
             "--pattern",
-            metavar="PATTERN",
-            help="shift:K, incast:N, permutation or all-to-all.",
+            metavar="PATTERN|FILE",
+            help="shift:K, incast:N, permutation, all-to-all, ring, all-reduce:G, "
+            "poisson:SIZES:LOAD:FLOWS, on-off:BURSTS:PAUSE; or a file: htsim .cm, HPCC, CSV.",
             autocompletion=lambda: list(_PATTERNS),
         ),
     ],
     size: Annotated[
-        str, typer.Option("--size", metavar="SIZE", help="Bytes of each flow, such as 2MB.")
-    ],
+        str | None,
+        typer.Option("--size", metavar="SIZE", help="Bytes of each flow of a pattern: 2MB."),
+    ] = None,
     spread: SpreadOption = "balanced",
     engine: Annotated[
         Literal["auto", "flow", "reference"],

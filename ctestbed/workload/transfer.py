@@ -1,8 +1,4 @@
-"""A traffic pattern driven over a testbed by the flow engine: who finishes when, over what.
-
-A flow is fluid from its first byte on: it ends when its last byte has entered the network at
-max-min fair rates, plus the delays of its path's cables. There are no packets and no queues.
-"""
+"""`sim transfer`: traffic driven over a testbed, and who finishes when, over what."""
 
 from dataclasses import dataclass
 from typing import Any, Final, Literal, NotRequired, TypeAlias
@@ -13,15 +9,15 @@ from typing_extensions import TypedDict
 
 from ctestbed.core.errors import ExitCode, InputError, Where
 from ctestbed.core.result import UNKNOWN, Finding, Metric, Result
-from ctestbed.core.units import MAX_QUANTITY, PS_PER_SECOND, parse_size
-from ctestbed.routing.clos import Paths, route_flows
+from ctestbed.core.units import PS_PER_SECOND
 from ctestbed.routing.spread import Spread
 from ctestbed.topology.build import load_topology
 from ctestbed.topology.graph import Topology
 from ctestbed.topology.names import endpoint_name, node_name
-from ctestbed.transport.flow import FlowEngine, solve_flows
-from ctestbed.transport.problem import UNFINISHED, FlowOutcome, FlowProblem, too_long
-from ctestbed.workload.patterns import build_pattern
+from ctestbed.transport.flow import FlowEngine
+from ctestbed.workload.drive import Transfer, drive_flows
+from ctestbed.workload.files.record import FlowFile
+from ctestbed.workload.traffic import read_traffic
 
 Column: TypeAlias = NDArray[Any]
 Quantity: TypeAlias = int | str
@@ -36,11 +32,14 @@ _NO_QUEUES: Final = "the fluid model has no queues, so nothing in it can be lost
 
 @dataclass(frozen=True, slots=True)
 class TransferRequest:
-    """What to drive over which testbed. `flows` lists every flow, or the slowest of many."""
+    """What to drive over which testbed: a pattern with a size, or a file of flows.
+
+    `flows` lists every flow, or the slowest of many.
+    """
 
     testbed: str
     pattern: str
-    size: str
+    size: str | None = None
     spread: Spread = "balanced"
     engine: FlowEngine = "auto"
     seed: int | None = None
@@ -48,14 +47,18 @@ class TransferRequest:
 
 
 class FlowData(TypedDict):
-    """One flow: endpoints, bytes, times in ps, its directed links (`links` describes them)."""
+    """One flow: endpoints, bytes, its directed links (`links` describes them), and times in ps.
+
+    `start` counts from 0; it is UNKNOWN where the flow waited for one that never ends. `fct` counts
+    from `start`.
+    """
 
     src: int
     dst: int
     source: str
     destination: str
     size: int
-    start: int
+    start: Quantity
     fct: Quantity
     path: list[int]
 
@@ -73,11 +76,17 @@ class LinkData(TypedDict):
 
 
 class TransferData(TypedDict):
-    """Data of `sim transfer`. `flows` holds `flow_count` entries unless only the slowest fit."""
+    """Data of `sim transfer`. `flows` holds `flow_count` entries unless only the slowest fit.
+
+    `size` is the bytes of each flow, null where they differ; `bytes` those of all. `waiting` flows
+    start after others. `makespan` is when the last flow completes, in ps from 0.
+    """
 
     testbed: str
     pattern: str
-    size: int
+    size: int | None
+    bytes: int
+    waiting: int
     spread: str
     engine: str
     endpoints: int
@@ -90,39 +99,6 @@ class TransferData(TypedDict):
     note: NotRequired[str]
 
 
-@dataclass(frozen=True, slots=True)
-class Transfer:
-    """A pattern's flows and what became of them; `fct` is -1 where it cannot be told."""
-
-    source: Column
-    destination: Column
-    size: int
-    paths: Paths
-    outcome: FlowOutcome | None
-    fct: Column
-
-    @property
-    def known(self) -> bool:
-        """Whether every flow's completion time is known."""
-        return self.outcome is not None and bool((self.fct >= 0).all())
-
-    @property
-    def unfinished(self) -> int:
-        """Number of flows that never end."""
-        if self.outcome is None:
-            return 0
-        return int((self.outcome.finish == UNFINISHED).sum())
-
-    def curve(self, points: int) -> list[int]:
-        """Return `points` + 1 completion times, from the first flow's to the last's."""
-        if not self.known:
-            return []
-        ordered = np.sort(self.fct)
-        picks = np.arange(points + 1) * (len(ordered) - 1) // points
-        curve: list[int] = ordered[picks].tolist()
-        return curve
-
-
 def run_transfer(request: TransferRequest) -> Result:
     """Drive one pattern.
 
@@ -132,82 +108,54 @@ def run_transfer(request: TransferRequest) -> Result:
     """
     loaded, topology = load_topology(request.testbed)
     seed = loaded.testbed.seed if request.seed is None else request.seed
-    size = parse_size(request.size, Where(pointer="--size"))
-    transfer = drive(
+    traffic = read_traffic(request.pattern, request.size, topology, seed)
+    if traffic.file is not None:
+        _refuse_cuts(traffic.file)
+    transfer = drive_flows(
         topology,
-        request.pattern,
-        size,
+        traffic.flows,
         request.spread,
         seed=seed,
         engine=request.engine,
-        where=Where(pointer="--pattern" if size else "--size"),
+        where=Where(pointer="--pattern"),
     )
     data = transfer_data(topology, transfer, request)
+    inputs = (loaded.source, *(() if traffic.file is None else (traffic.file.source.digest,)))
+    notes = () if traffic.file is None else _notes(traffic.file, topology)
     return Result(
         "ctestbed.sim.transfer/1",
         data,
-        findings=tuple(transfer_findings(transfer)),
+        findings=(*transfer_findings(transfer), *notes),
         metrics=tuple(transfer_metrics(topology, transfer)),
-        inputs=(loaded.source,),
+        inputs=inputs,
         exit_code=ExitCode.INVARIANT_BROKEN if data["unfinished"] else ExitCode.OK,
     )
 
 
-def drive(
-    topology: Topology,
-    pattern: str,
-    size: int,
-    spread: Spread,
-    *,
-    seed: int,
-    engine: FlowEngine = "auto",
-    where: Where | None = None,
-) -> Transfer:
-    """Build the pattern, route it, and solve it; every flow starts at 0.
+def _refuse_cuts(file: FlowFile) -> None:
+    if file.cuts:
+        raise InputError(
+            "CTB-S047",
+            f"{file.source.name!r} cuts {len(file.cuts)} cables, and the flow engine drives a "
+            "fabric that is whole",
+            where=file.source.where(file.cuts[0].line),
+            hint="leave the `failure` lines out",
+        )
 
-    Raises:
-        InputError: the pattern does not fit the endpoints, or no path exists.
-    """
-    if size == 0:
-        raise InputError(
-            "CTB-S013", "a flow of 0 bytes moves nothing", where=where, hint="give a size"
-        )
-    source, destination = build_pattern(pattern, reachable_groups(topology), seed, where)
-    if not len(source):
-        raise InputError(
-            "CTB-S011",
-            f"{pattern!r} has nobody to send to: no two endpoints reach each other",
-            where=where,
-            hint="use a testbed with more hosts",
-        )
-    paths = route_flows(topology, source, destination, spread=spread, seed=seed)
-    used, links = np.unique(paths.links, return_inverse=True)
-    rate, delay = topology.links.rate[used // 2], topology.links.delay[used // 2]
-    if bool((rate < 0).any()):
-        return Transfer(
-            source, destination, size, paths, None, np.full(len(source), UNFINISHED, np.int64)
-        )
-    sizes = np.full(len(source), size, np.int64)
-    problem = FlowProblem(
-        rate, paths.offsets, links.reshape(-1), sizes, np.zeros(len(source), np.int64)
+
+def _notes(file: FlowFile, topology: Topology) -> tuple[Finding, ...]:
+    """Note what the file says of itself, and that it is written for fewer hosts."""
+    if file.nodes is None or file.nodes == topology.endpoints:
+        return file.notes
+    note = Finding(
+        "CTB-S050",
+        "note",
+        f"{file.source.name!r} is written for {file.nodes:,} hosts, and {topology.name} has "
+        f"{topology.endpoints:,}",
+        file.source.where(1),
+        "is this the testbed you meant?",
     )
-    outcome = solve_flows(problem, engine)
-    crossed = delay[links.reshape(-1)]
-    if bool((np.add.reduceat(crossed.astype(np.float64), paths.offsets[:-1]) > MAX_QUANTITY).any()):
-        raise too_long()
-    delays = np.add.reduceat(crossed, paths.offsets[:-1])
-    lost = np.minimum.reduceat(crossed, paths.offsets[:-1]) < 0
-    fct = np.where((outcome.finish == UNFINISHED) | lost, UNFINISHED, outcome.finish + delays)
-    return Transfer(source, destination, size, paths, outcome, fct)
-
-
-def reachable_groups(topology: Topology) -> list[Column]:
-    """Return the endpoints of each plane, or all together where planes are no boundary."""
-    endpoints = np.arange(topology.endpoints)
-    if topology.split or topology.planes == 1:
-        return [endpoints]
-    plane = topology.plane_of(endpoints)
-    return [endpoints[plane == each] for each in range(topology.planes)]
+    return (*file.notes, note)
 
 
 def transfer_findings(transfer: Transfer, where: Where | None = None) -> list[Finding]:
@@ -248,8 +196,8 @@ def transfer_metrics(topology: Topology, transfer: Transfer, prefix: str = "") -
         metric(f"fct.{name}", int(fct[_nearest_rank(len(fct), share)]) if known else UNKNOWN, "ps")
         for name, share in rank.items()
     ]
-    total = transfer.size * len(fct)
-    goodput = total * 8 * PS_PER_SECOND // int(fct[-1]) if known else UNKNOWN
+    total = transfer.flows.total
+    goodput = total * 8 * PS_PER_SECOND // transfer.makespan if known else UNKNOWN
     metrics.append(metric("goodput.total", goodput, "bit/s", "higher"))
     metrics.append(metric("link.utilisation.max", _busiest(topology, transfer), "ratio", "none"))
     unfinished = transfer.unfinished if transfer.outcome is not None else UNKNOWN
@@ -268,11 +216,26 @@ def _busiest(topology: Topology, transfer: Transfer) -> float | str:
     """Return the largest share of a link's capacity used until the last flow left the sources."""
     if transfer.outcome is None or not transfer.known:
         return UNKNOWN
-    used, flows = np.unique(transfer.paths.links, return_counts=True)
+    used, _, size = _carried(transfer)
     span = int(transfer.outcome.finish.max())
-    bits = flows.astype(np.float64) * transfer.size * 8 * PS_PER_SECOND
-    rate = topology.links.rate[used // 2].astype(np.float64)
-    return round(float((bits / (rate * span)).max()), 6)
+    rate = topology.links.rate[used // 2].tolist()
+    busiest: float = max(
+        bits / (each * span)
+        for bits, each in zip((8 * PS_PER_SECOND * whole for whole in size), rate, strict=True)
+    )
+    return round(busiest, 6)
+
+
+def _carried(transfer: Transfer) -> tuple[Column, Column, list[int]]:
+    """Return the directed links that carry flows, how many flows, and how many bytes, exactly."""
+    used, link, count = np.unique(transfer.paths.links, return_inverse=True, return_counts=True)
+    sizes = np.repeat(transfer.flows.sizes, np.diff(transfer.paths.offsets))
+    parts = []
+    for part in (sizes >> 31, sizes & (2**31 - 1)):
+        total = np.zeros(len(used), np.int64)
+        np.add.at(total, link.reshape(-1), part)
+        parts.append(total.tolist())
+    return used, count, [(high << 31) + low for high, low in zip(*parts, strict=True)]
 
 
 def transfer_data(topology: Topology, transfer: Transfer, request: TransferRequest) -> TransferData:
@@ -285,14 +248,18 @@ def transfer_data(topology: Topology, transfer: Transfer, request: TransferReque
     data: TransferData = {
         "testbed": topology.name,
         "pattern": request.pattern,
-        "size": transfer.size,
+        "size": transfer.flows.common_size,
+        "bytes": transfer.flows.total,
+        "waiting": 0
+        if transfer.flows.after is None
+        else int((transfer.flows.after.needs > 0).sum()),
         "spread": request.spread,
         "engine": request.engine,
         "endpoints": topology.endpoints,
         "flow_count": count,
         "unfinished": transfer.unfinished,
         "exact": transfer.outcome is None or transfer.outcome.exact,
-        "makespan": int(transfer.fct.max()) if transfer.known else UNKNOWN,
+        "makespan": transfer.makespan if transfer.known else UNKNOWN,
         "flows": [_flow_data(topology, transfer, flow) for flow in chosen.tolist()],
         "links": _links_data(topology, transfer),
     }
@@ -303,24 +270,24 @@ def transfer_data(topology: Topology, transfer: Transfer, request: TransferReque
 
 def _flow_data(topology: Topology, transfer: Transfer, flow: int) -> FlowData:
     ends = int(transfer.source[flow]), int(transfer.destination[flow])
-    fct = int(transfer.fct[flow])
+    start, fct = int(transfer.starts[flow]), int(transfer.fct[flow])
     return {
         "src": ends[0],
         "dst": ends[1],
         "source": endpoint_name(topology, ends[0]),
         "destination": endpoint_name(topology, ends[1]),
-        "size": transfer.size,
-        "start": 0,
+        "size": int(transfer.flows.sizes[flow]),
+        "start": UNKNOWN if start < 0 else start,
         "fct": UNKNOWN if fct < 0 else fct,
         "path": transfer.paths.path(flow).tolist(),
     }
 
 
 def _links_data(topology: Topology, transfer: Transfer) -> list[LinkData]:
-    used, flows = np.unique(transfer.paths.links, return_counts=True)
+    used, flows, sizes = _carried(transfer)
     links = topology.links
     described: list[LinkData] = []
-    for directed, count in zip(used.tolist(), flows.tolist(), strict=True):
+    for directed, count, size in zip(used.tolist(), flows.tolist(), sizes, strict=True):
         link = directed // 2
         ends = (links.a, links.b) if directed % 2 == 0 else (links.b, links.a)
         rate, delay = int(links.rate[link]), int(links.delay[link])
@@ -332,7 +299,7 @@ def _links_data(topology: Topology, transfer: Transfer) -> list[LinkData]:
                 "rate": UNKNOWN if rate < 0 else rate,
                 "delay": UNKNOWN if delay < 0 else delay,
                 "flows": count,
-                "bytes": count * transfer.size,
+                "bytes": size,
             }
         )
     return described

@@ -15,9 +15,9 @@ from ctestbed.core.result import UNKNOWN, Result
 from ctestbed.topology.build import build_topology, load_topology
 from ctestbed.transport.flow import FlowEngine
 from ctestbed.transport.problem import UNFINISHED, FlowOutcome
+from ctestbed.workload.drive import drive
 from ctestbed.workload.transfer import (
     TransferRequest,
-    drive,
     run_transfer,
     transfer_findings,
     transfer_metrics,
@@ -219,7 +219,9 @@ def test_percentiles_are_nearest_rank(times: list[int]) -> None:
     """The p-th percentile is the least of the values that p % of the values do not exceed."""
     _, topology = load_topology("lab-128")
     driven = drive(topology, "shift:1", 1000, "balanced", seed=1)
-    changed = replace(driven, fct=np.array(times, np.int64) + 1)
+    changed = replace(
+        driven, fct=np.array(times, np.int64) + 1, starts=np.zeros(len(times), np.int64)
+    )
     shown = {metric.name: metric.value for metric in transfer_metrics(topology, changed)}
     for name, share in (("p50", Fraction(1, 2)), ("p99", Fraction(99, 100))):
         least = min(

@@ -15,10 +15,7 @@ def transfer(envelope: Envelope) -> list[Block]:
     data = envelope["data"]
     pairs = (
         ("testbed", data["testbed"]),
-        (
-            "pattern",
-            f"{data['pattern']}: {data['flow_count']:,} flows of {show_size(data['size'])}",
-        ),
+        ("pattern", _traffic(data)),
         ("spread", data["spread"]),
         ("all complete after", show_time(data["makespan"])),
     )
@@ -27,6 +24,16 @@ def transfer(envelope: Envelope) -> list[Block]:
     if len(curve) == data["flow_count"]:
         blocks.append(completion_plot({data["pattern"]: sorted(curve)}))
     return blocks
+
+
+def _traffic(data: dict[str, Any]) -> str:
+    """What is driven: how many flows, of what size, and how many of them wait for others."""
+    flows = f"{data['pattern']}: {data['flow_count']:,} flows"
+    if data["size"] is not None:
+        flows += f" of {show_size(data['size'])}"
+    else:
+        flows += f", {show_size(data['bytes'])} in all"
+    return flows + (f"; {data['waiting']:,} wait for others" if data.get("waiting") else "")
 
 
 def completion_plot(curves: dict[str, list[int]]) -> Plot:
