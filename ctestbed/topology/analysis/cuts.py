@@ -106,18 +106,34 @@ def find_partings(graph: Multigraph, owner: Ints, node: Ints) -> list[Parting]:
     if not cuts.articulations and not cuts.bridges:
         return []
     hosts = _Attached.of(np.array(cuts.order)[node], np.array(cuts.root)[node], owner)
-    found: dict[tuple[int, int | None], int] = {}
+    children: dict[int, list[int]] = {}
     for at, child in cuts.articulations:
-        below, above = hosts.sides(cuts.order[child], cuts.end[child], cuts.root[child])
-        above -= hosts.only_on(cuts.order[at])
-        if below and above > 0:
-            found[at, None] = found.get((at, None), 0) + min(below, above)
-    for at, child, row in cuts.bridges:
-        below, above = hosts.sides(cuts.order[child], cuts.end[child], cuts.root[child])
+        children.setdefault(at, []).append(child)
+    found = [
+        Parting(at, None, cut_off)
+        for at in sorted(children)
+        if (cut_off := _cut_off(cuts, hosts, at, children[at])) > 0
+    ]
+    for at, child, row in sorted(cuts.bridges):
+        below, above = hosts.sides([(cuts.order[child], cuts.end[child])], cuts.root[child])
         if graph.cables[row] == 1 and below and above:
-            found[at, child] = min(below, above)
-    kept = sorted(found.items(), key=lambda item: (item[0][1] is not None, item[0]))
-    return [Parting(at, far, count) for (at, far), count in kept]
+            found.append(Parting(at, child, min(below, above)))
+    return found
+
+
+def _cut_off(cuts: Cuts, hosts: "_Attached", at: int, children: list[int]) -> int:
+    """Return how many owners the loss of a switch cuts off: in each part, or all the rest."""
+    root, alone = cuts.root[at], hosts.only_on(cuts.order[at])
+    parts = [(cuts.order[child], cuts.end[child]) for child in children]
+    total = 0
+    for part in parts:
+        below, above = hosts.sides([part], root)
+        total += max(min(below, above - alone), 0)
+    if not total:  # owners in several of the parts at once, against those in none
+        itself = (cuts.order[at], cuts.order[at] + 1)
+        below, above = hosts.sides([*parts, itself], root)
+        total = max(min(below - alone, above), 0)
+    return total
 
 
 @dataclass(frozen=True)
@@ -149,13 +165,17 @@ class _Attached:
             total=dict(zip(names.tolist(), counts.tolist(), strict=True)),
         )
 
-    def sides(self, start: int, end: int, root: int) -> tuple[int, int]:
-        """Return how many owners of a component hang only inside an interval, and only outside."""
-        low, high = np.searchsorted(self.lone, [start, end])
-        below = touched = int(high - low)
+    def sides(self, parts: list[tuple[int, int]], root: int) -> tuple[int, int]:
+        """Return how many owners of a component hang only inside of intervals, and only outside."""
+        below = touched = 0
+        for start, end in parts:
+            low, high = np.searchsorted(self.lone, [start, end])
+            below, touched = below + int(high - low), touched + int(high - low)
         if len(self.starts):
-            within = (self.spread >= start) & (self.spread < end)
-            inside = np.add.reduceat(within.astype(np.int64), self.starts)
+            within = np.zeros(len(self.spread), np.int64)
+            for start, end in parts:
+                within += (self.spread >= start) & (self.spread < end)
+            inside = np.add.reduceat(within, self.starts)
             below += int((inside == self.sizes).sum())
             touched += int((inside > 0).sum())
         return below, self.total.get(root, 0) - touched

@@ -166,7 +166,7 @@ def same_for_all_dragonfly(planned: PlanePlan) -> Spread | None:
 
 def _bisection(plane: DesignPlane) -> BisectionData | None:
     for planned, unit in ((plane.planned, "bit/s"), (_counted(plane.planned), "cables")):
-        exact = plane_bisection(planned)
+        exact = plane_bisection(planned) if _halves_evenly(planned) else None
         bounds = slim_fly_bisection(planned) if exact is None else (exact, exact)
         if bounds is not None:
             return closed_bisection(*bounds, unit="bit/s" if unit == "bit/s" else "cables")
@@ -174,6 +174,14 @@ def _bisection(plane: DesignPlane) -> BisectionData | None:
             break  # no closed form there is, whatever is counted
     known = dragonfly_bound(plane.planned)
     return bisection_data(bracket_bisection(plane.graph, known=known), plane.graph)
+
+
+def _halves_evenly(planned: PlanePlan) -> bool:
+    """Whether half of the leaves are half of every layer: a tree with an odd count is searched."""
+    shape = planned.shape
+    if shape.wiring is not None or shape.leaves < 2:  # noqa: PLR2004 - nothing to halve
+        return True
+    return shape.leaves % 2 == 0 and (shape.pods % 2 == 0 or not shape.cores)
 
 
 def _rated(planned: PlanePlan) -> bool:

@@ -92,13 +92,16 @@ def analyse_record(cabling: Cabling, roles: Roles | None = None) -> Structure | 
 
 
 def attach_record(cabling: Cabling, roles: Roles) -> Attached:
-    """Return a record as a graph of what forwards, with the rest hanging on it."""
+    """Return a record as a graph of what forwards, in order of name; the rest hangs on it."""
     a, b = cabling.cables.a.astype(np.int64), cabling.cables.b.astype(np.int64)
     through = roles.switch & np.array([d.role != SCALE_UP for d in cabling.devices], bool)
     switched = bool(through.any())
     if not switched:
         through = roles.endpoint.copy()
-    position = np.cumsum(through) - 1
+    by_name = sorted(np.flatnonzero(through).tolist(), key=lambda d: cabling.devices[d].name)
+    original = np.array(by_name, np.int64)
+    position = np.full(len(cabling.devices), -1, np.int64)
+    position[original] = np.arange(len(original))
     inner = through[a] & through[b]
     hung = np.flatnonzero(through[a] != through[b])
     lower = np.where(through[a], b, a)[hung]
@@ -111,11 +114,11 @@ def attach_record(cabling: Cabling, roles: Roles) -> Attached:
         rate = _own_rates(cabling, inner)[lower]
         switched = False
     graph = make_multigraph(
-        int(through.sum()),
+        len(original),
         (position[a[inner]], position[b[inner]]),
         cabling.cables.rate[inner],
         (position[upper], rate),
-        np.flatnonzero(through),
+        original,
     )
     return _name_hosts(cabling, graph, lower, position[upper], switched=switched)
 
@@ -138,7 +141,7 @@ def _name_hosts(
     named = np.array([d.host is not None or d.kind == DeviceKind.HOST for d in devices], bool)
     kept = named if named.any() else np.ones(len(devices), bool)
     names = [d.host or d.name for d, keep in zip(devices, kept.tolist(), strict=True) if keep]
-    hosts = tuple(dict.fromkeys(names))
+    hosts = tuple(sorted(set(names)))
     index = {host: number for number, host in enumerate(hosts)}
     return Attached(
         cabling=cabling,
