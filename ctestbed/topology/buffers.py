@@ -317,7 +317,7 @@ def check_buffers(loaded: LoadedTestbed, plan: Plan) -> Asked:
         if isinstance(size, int) and load.reserved is not None:
             if load.reserved <= size:
                 continue
-            verb = "need" if load.assumed else "keep"
+            verb = ("need" if load.assumed else "keep") + ("s" if load.ports == 1 else "")
             text = f"the {ports} of a {load.title} {verb} {format_size(load.reserved)} of headroom"
             text += f", and its buffer holds {format_size(size)}"
             hint = "use fewer lossless ports or classes, shorter links, or switches of more buffer"
