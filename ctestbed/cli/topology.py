@@ -368,7 +368,7 @@ def build(
 def _complete_export_format(incomplete: str) -> list[str]:
     from ctestbed.topology.exporting import FORMATS
 
-    return [name for name in FORMATS if name.startswith(incomplete)]
+    return [name for name in sorted([*FORMATS, "svg"]) if name.startswith(incomplete)]
 
 
 @command(
@@ -385,12 +385,16 @@ def export(
         typer.Option(
             metavar="FORMAT",
             help="astra-sim, batfish, containerlab, csv, dot, graphml, htsim, ibsim, netlab, netq, "
-            "node-link, ns3-hpcc, simai, simgrid or yaml.",
+            "node-link, ns3-hpcc, simai, simgrid, svg or yaml.",
             autocompletion=_complete_export_format,
         ),
     ],
 ) -> Reply:
     """Write a testbed's network as another tool's file, and say what that cannot hold."""
+    if to == "svg":
+        from ctestbed.bench.report.svgexport import run_export_svg
+
+        return Reply(*run_export_svg(testbed))
     from ctestbed.topology.exporting import ExportRequest, run_export
 
     result, content = run_export(ExportRequest(testbed, to))

@@ -17,7 +17,7 @@ def render_svg(envelope: Envelope) -> str:
     """Return the pictures of a report below each other, or else its charts, or its verdict."""
     blocks = view_of(envelope)
     command = " ".join(envelope["request"]["command"])
-    groups = [group for block in blocks for group in _groups(block)]
+    groups = [group for block in blocks for group in scene_groups(block)]
     if groups:
         facts = envelope["data"]
         title = str(facts.get("testbed") or command)
@@ -28,12 +28,12 @@ def render_svg(envelope: Envelope) -> str:
     return _card(command, verdict_line(envelope))
 
 
-def _groups(block: Block | Picture) -> Iterator[Sequence[dict[str, Any]]]:
+def scene_groups(block: Block | Picture) -> Iterator[Sequence[dict[str, Any]]]:
     """Yield the scenes of a picture, and then those folded away in it."""
     if isinstance(block, Picture):
         yield block.scenes
         for inner in block.folded:
-            yield from _groups(inner)
+            yield from scene_groups(inner)
 
 
 def _stack(title: str, plots: Sequence[Plot]) -> str:

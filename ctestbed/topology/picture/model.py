@@ -15,9 +15,9 @@ from ctestbed.topology.shapes import UNKNOWN_FIGURE, Figures
 
 Quantity: TypeAlias = int | Literal["UNKNOWN"]
 
-View: TypeAlias = Literal["sites", "tiers", "links", "ring", "grid"]
+View: TypeAlias = Literal["sites", "tiers", "links", "ring", "grid", "matrix"]
 """How a scene is built: places and trunks; columns of tiers below a common one; rows of blocks and
-single lines; equals in a ring; a grid whose lines are dimensions."""
+single lines; equals in a ring; a grid whose lines are dimensions; a square for every pair."""
 
 Level: TypeAlias = Literal["sites", "plane", "pod", "leaf", "supernode", "cabling"]
 """How close a scene looks."""

@@ -26,6 +26,7 @@ _TONES: Final = {
     "CPU": 4,
     "scale-up switch": 7,
     "host": 2,
+    "NIC": 2,
     "endpoint": 2,
 }
 PLAIN: Final = 6

@@ -7,6 +7,7 @@ from xml.etree import ElementTree as ET
 from ctestbed.bench.report.drawing.canvas import Canvas, number
 from ctestbed.bench.report.drawing.common import Record
 from ctestbed.bench.report.drawing.grid import draw_grid
+from ctestbed.bench.report.drawing.matrix import draw_matrix
 from ctestbed.bench.report.drawing.places import draw_sites
 from ctestbed.bench.report.drawing.ring import draw_ring
 from ctestbed.bench.report.drawing.rows import draw_rows
@@ -20,6 +21,7 @@ _LAYOUTS: Final[Mapping[str, Callable[[Canvas, Record], None]]] = {
     "ring": draw_ring,
     "grid": draw_grid,
     "sites": draw_sites,
+    "matrix": draw_matrix,
 }
 _MARGIN: Final = 24.0
 _HEAD: Final = 40.0

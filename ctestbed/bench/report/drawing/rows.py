@@ -16,7 +16,7 @@ from ctestbed.bench.report.drawing.common import (
     start_bundle,
     tone_of,
 )
-from ctestbed.bench.report.drawing.wording import bundle_words, count_words
+from ctestbed.bench.report.drawing.wording import bundle_words, count_words, many
 
 _GAP: Final = 10.0
 _WIDEST: Final = 150.0
@@ -34,7 +34,11 @@ def draw_rows(canvas: Canvas, scene: Record) -> None:
     ends = {
         bundle[end] for bundle in scene["bundles"] if bundle["a"] != bundle["b"] for end in "ab"
     }
-    around = [record for record in scene["blocks"] if record["id"] in selves - ends]
+    around = [
+        record
+        for record in scene["blocks"]
+        if record["id"] in selves - ends and record["kind"] == "group"
+    ]
     inner: dict[str, list[Record]] = {}
     shown = []
     for record in scene["blocks"]:
@@ -42,7 +46,16 @@ def draw_rows(canvas: Canvas, scene: Record) -> None:
             inner.setdefault(record["inside"], []).append(record)
         elif record not in around:
             shown.append(record)
+    own: dict[str, int] = {}
+    for bundle in scene["bundles"]:
+        if bundle["a"] == bundle["b"]:
+            own[bundle["a"]] = own.get(bundle["a"], 0) + bundle["cables"]
     labels = _lone_labels(scene, {each["id"] for found in inner.values() for each in found})
+    labels |= {
+        key: (f"{many(count, 'cable')} inside", f"{count:,} inside", f"{count:,}")
+        for key, count in own.items()
+        if key not in labels
+    }
     width = canvas.width - canvas.gutter - 20
     rows = sorted({record["row"] for record in shown}, reverse=True)
     placed: dict[str, Box] = {}
@@ -169,12 +182,23 @@ def _draw_lines(
             if lower is None or upper is None:
                 continue
             group = start_bundle(canvas, bundle, names)
-            path = (
-                f"M{number(lower.middle)} {number(lower.y)}"
-                f"L{number(upper.middle)} {number(upper.bottom)}"
-            )
+            path = _path(lower, upper)
             width = min(0.9 + 0.55 * log2(bundle["cables"] / max(fewest, 1)), 6.0)
             canvas.line(group, path, PLAIN, width=width)
+
+
+def _path(lower: Box, upper: Box) -> str:
+    """Return the line between two boxes; of one row, a bow below it."""
+    if lower.y == upper.y:
+        start, end, y = lower.middle + 6, upper.middle - 6, lower.bottom
+        bow = y + 14 + min(abs(end - start) / 12, 40)
+        middle = (start + end) / 2
+        return (
+            f"M{number(start)} {number(y)}Q{number(middle)} {number(bow)} {number(end)} {number(y)}"
+        )
+    return (
+        f"M{number(lower.middle)} {number(lower.y)}L{number(upper.middle)} {number(upper.bottom)}"
+    )
 
 
 def _lone_labels(scene: Record, hidden: set[str]) -> dict[str, tuple[str, ...]]:

@@ -99,7 +99,11 @@ def bundle_tip(bundle: Mapping[str, Any], names: Mapping[str, str]) -> str:
     first, second = (names.get(bundle[end], bundle[end]) for end in ("a", "b"))
     place = f"inside {first}" if bundle["a"] == bundle["b"] else f"{first} - {second}"
     text = f"{bundle['layer']}, {place}: {many(bundle['cables'], 'cable')}"
-    text += f" {TIMES} {rate_text(bundle['rate'])} = {rate_text(bundle['capacity'])} one way"
+    rate, capacity = bundle["rate"], rate_text(bundle["capacity"])
+    if isinstance(rate, str) and isinstance(bundle["capacity"], int):
+        text += f" of several rates = {capacity} one way"
+    else:
+        text += f" {TIMES} {rate_text(rate)} = {capacity} one way"
     return text + (f", narrowing {bundle['narrowing']}" if bundle["narrowing"] else "")
 
 
@@ -115,7 +119,9 @@ def total_lines(bundles: Sequence[Mapping[str, Any]]) -> list[tuple[str, str]]:
     capacities = [bundle["capacity"] for bundle in bundles]
     each = {bundle["each"] for bundle in bundles}
     pair = next(iter(each)) if len(each) == 1 else None
-    if isinstance(first["rate"], str):
+    if isinstance(first["rate"], str) and isinstance(first["capacity"], int):
+        lines.append((f"{many(cables, 'cable')} of several rates", ""))
+    elif isinstance(first["rate"], str):
         lines += [(many(cables, "cable"), ""), (f"rate {first['rate']}", "s")]
     else:
         lines.append((f"{many(cables, 'cable')} {TIMES} {rate_text(first['rate'])}", ""))
