@@ -147,6 +147,11 @@ class PlanePlan:
     peer_cables: tuple[Figures, ...] = ()
     models: TierModels = TierModels()
 
+    @property
+    def names_models(self) -> bool:
+        """Whether a model is named for the switches of every tier that it has."""
+        return all(getattr(self.models, tier) is not None for tier in self.ports_used())
+
     def ports_used(self, trunks: int = 0) -> dict[str, int]:
         """Return how many ports a switch of each tier uses, with so many trunk cables on top."""
         shape = self.shape

@@ -124,7 +124,8 @@ def _design_notes(loaded: LoadedTestbed, plan: Plan) -> Iterator[Finding]:
 
     seen: set[tuple[YAMLPath, str]] = set()
     for position, site in enumerate(plan.sites):
-        if site.switches and site.radix is None and (site.path, "radix") not in seen:
+        ported = site.radix is not None or all(plane.names_models for plane in site.planes)
+        if site.switches and not ported and (site.path, "radix") not in seen:
             seen.add((site.path, "radix"))
             text = "no `radix` is given, so the ports that switches have are not checked"
             yield note("CTB-T041", text, site.path, "give the ports of a switch: `radix: 64`")
