@@ -20,7 +20,7 @@ from ctestbed.topology.picture.model import (
 
 MOST_DEVICES: Final = 40
 """Devices of a tier that are drawn one by one."""
-MOST_BUNDLES: Final = 350
+MOST_BUNDLES: Final = 200
 MOST_CELLS: Final = 1600
 """Pairs of a layer that are drawn as a table of squares."""
 
