@@ -33,6 +33,7 @@ from ctestbed.topology.asbuilt.matching import (
     match_names,
     names_decide,
 )
+from ctestbed.topology.asbuilt.port_ends import differing_ends
 from ctestbed.topology.asbuilt.structure import compare_structure, judge
 from ctestbed.topology.cabling import Cabling
 from ctestbed.topology.commands import TestbedRequest, run_validate, validate_loaded
@@ -43,6 +44,9 @@ from ctestbed.topology.load import STDIN, SUFFIXES, builtin_testbeds, parse_test
 
 AS_BUILT_SCHEMA: Final = "ctestbed.topology.as-built/1"
 DIFF_SCHEMA: Final = "ctestbed.topology.diff/1"
+
+_TOLD_BY_ENDS: Final = "CTB-T125"
+"""A reader's remark on two rates of one cable, which a comparison of its ends makes an error."""
 
 Basis = Literal["names", "structure", "inferred"]
 
@@ -243,7 +247,11 @@ def _result(
     structure: Structure | None = None,
 ) -> Result:
     remarks = [finding for cabling in files for finding in cabling.findings]
-    findings = [*findings_of(outcome.deviations), *outcome.notes, *dict.fromkeys(remarks)]
+    ends: list[Finding] = []
+    if schema == AS_BUILT_SCHEMA:
+        ends = differing_ends(files[-1])
+        remarks = [remark for remark in remarks if remark.code != _TOLD_BY_ENDS]
+    findings = [*findings_of(outcome.deviations), *ends, *outcome.notes, *dict.fromkeys(remarks)]
     findings += () if structure is None else structure.findings
     return Result(
         schema,

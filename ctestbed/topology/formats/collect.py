@@ -241,6 +241,8 @@ class Collector:
                 name = f"{self.devices[first.a].name}:{first.a_port}"
                 message = f"the two ends of the cable at {name} disagree about its rate"
                 self.note("CTB-T125", "warning", message, second.line, "the lower one is taken")
+                rates = {"a_rate": str(first.rate), "b_rate": str(second.rate)}
+                first.extra = {**rates, **first.extra}
                 first.rate = min(first.rate, second.rate)
             else:
                 first.rate = second.rate

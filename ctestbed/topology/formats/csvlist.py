@@ -18,6 +18,7 @@ from ctestbed.topology.formats.properties import (
     NUMBER_FIELDS,
     TEXT_FIELDS,
     device_fields,
+    lower_rate,
     quantity,
 )
 from ctestbed.topology.formats.source import Source, shorten
@@ -31,6 +32,8 @@ _SIDES: Final = {
 }  # fmt: skip
 _DEVICE_WORDS: Final = ("", "device", "node", "host", "hostname", "switch", "system", "name")
 _PORT_WORDS: Final = ("port", "interface", "if", "intf", "ifname", "interface_name", "port_name")
+_END_WORDS: Final = {"mtu": "_mtu", "mfs": "_mtu", "rate": "_rate", "speed": "_rate"}
+"""What is set at one end of a cable."""
 _PLAIN: Final = {
     "rate": ("rate", "speed", "bandwidth"),
     "delay": ("delay", "latency"),
@@ -79,7 +82,7 @@ def _meaning(name: str) -> str:
 def _columns() -> dict[str, str]:
     """Return our name of every column name that is known, first meaning first."""
     words = {word: "" for word in _DEVICE_WORDS if word != "name"}
-    words |= {"name": "_name"} | dict.fromkeys(_PORT_WORDS, "_port")
+    words |= {"name": "_name"} | dict.fromkeys(_PORT_WORDS, "_port") | _END_WORDS
     found = {name: ours for ours, names in _PLAIN.items() for name in names}
     for side in _SIDES:
         fields = ("kind", *TEXT_FIELDS, *NUMBER_FIELDS)
@@ -173,6 +176,8 @@ def _read_row(
     extra: Mapping[str, str | None] = {
         k: v for k, v in values.items() if k not in {"a_port", "b_port"}
     }
+    if figures["rate"] is None:
+        figures["rate"] = lower_rate(extra)
     collector.cable(
         ends[0],
         ends[1],

@@ -9,6 +9,7 @@ that stands beside, and else as the file is. Many are `{"HOST": {"lldp": ...}, .
 of a neighbour that does not report, one end's word is taken.
 """
 
+import re
 from collections.abc import Iterator
 from pathlib import PurePath
 from typing import Any, Final
@@ -27,6 +28,7 @@ _FAR_KEYS: Final = ("peerIfname", "peer_ifname")
 _NOBODY: Final = {"", "-", "N/A"}
 _SWITCHING: Final = {"bridge", "router"}
 _STATION: Final = "station"
+_MEDIA: Final = re.compile(r"([0-9]{1,4})(g|gig)?base", re.IGNORECASE)
 
 
 def read(source: Source, document: JSONDocument) -> Cabling:
@@ -162,15 +164,29 @@ def _read_neighbour(
     if name is None:
         raise chassis.refuse("a chassis with neither name nor id", "print details, as lldpctl")
     far_port, media = _port(_first(port))
+    frame = _first(port).get("mfs")
     line = entry.line
     near, far = collector.index[local[0]], collector.known(name, line)
     if kind is not None:
         kinds[name] = kind
-    extra = {"media": media} if media else None
+    extra: dict[str, str | None] = {"media": media} if media else {}
+    if frame is not None:
+        extra["b_mtu"] = _value(frame)
+    rate = _media_rate(media)
+    if rate is not None:
+        extra["b_rate"] = str(rate)
     if name in reporting:
-        collector.state(near, far, local[1], far_port, line=line, extra=extra)
+        collector.state(near, far, local[1], far_port, rate=rate, line=line, extra=extra)
     else:
-        collector.cable(near, far, local[1], far_port, line=line, extra=extra)
+        collector.cable(near, far, local[1], far_port, rate=rate, line=line, extra=extra)
+
+
+def _media_rate(media: str | None) -> int | None:
+    """Return bit/s of an operational MAU type such as `100GbaseCR4` or `1000BaseTFD`."""
+    match = None if media is None else _MEDIA.match(media)
+    if match is None:
+        return None
+    return int(match[1]) * (10**9 if match[2] else 10**6)
 
 
 def _first(cursor: Cursor) -> Cursor:

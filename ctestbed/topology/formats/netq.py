@@ -5,6 +5,7 @@ from typing import Final
 from ctestbed.topology.cabling import Cabling, Device, DeviceKind
 from ctestbed.topology.formats.collect import Collector
 from ctestbed.topology.formats.document import Cursor, JSONDocument
+from ctestbed.topology.formats.properties import lower_rate
 from ctestbed.topology.formats.source import Source
 
 FORMAT: Final = "netq"
@@ -95,6 +96,25 @@ def _read_link(collector: Collector, link: Cursor, ids: dict[str, int], line: in
                 )
             devices.append(ids[node])
         ports = [None if (port := end.get("interface")) is None else port.text() for end in ends]
+        extra = _set_at_ends(ends)
         collector.cable(
-            devices[0], devices[1], ports[0], ports[1], line=line, pointer=cable.pointer
+            devices[0],
+            devices[1],
+            ports[0],
+            ports[1],
+            rate=lower_rate(extra),
+            line=line,
+            extra=extra,
+            pointer=cable.pointer,
         )
+
+
+def _set_at_ends(ends: list[Cursor]) -> dict[str, str | None]:
+    """Return the speed and frame size that the interfaces of a cable say, where they do."""
+    found: dict[str, str | None] = {}
+    for side, end in zip("ab", ends, strict=True):
+        for key, ours in (("mtu", "mtu"), ("speed", "rate")):
+            given = end.get(key)
+            if given is not None:
+                found[f"{side}_{ours}"] = given.text()
+    return found

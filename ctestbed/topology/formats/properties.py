@@ -41,6 +41,15 @@ _PORT_NAMES: Final = {
     end: (f"{end}_port", f"{long}_port", f"{long}port", f"{short}_port", f"{long}_interface")
     for end, long, short in (("a", "source", "src"), ("b", "target", "dst"))
 }
+END_FIGURES: Final = {
+    f"{long}_{word}": f"{end}_{key}"
+    for end, longs in (("a", ("a", "source", "src")), ("b", ("b", "target", "dst", "z")))
+    for long in longs
+    for key, words in (("mtu", ("mtu", "mfs")), ("rate", ("rate", "speed")))
+    for word in words
+}
+"""Other names of what is set at one end of a cable: `a_mtu`, `b_mtu`, `a_rate`, `b_rate`."""
+
 _QUANTITIES: Final[Mapping[str, tuple[Callable[..., int], tuple[str, ...]]]] = {
     "rate": (parse_rate, ("speed", "bandwidth", "capacity")),
     "delay": (parse_time, ("latency",)),
@@ -135,7 +144,30 @@ def cable_fields(values: Mapping[str, Any], where: Where) -> CableFields:
                 continue
             del rest[key]
             break
+    rest = {END_FIGURES.get(key.lower(), key): text for key, text in rest.items()}
+    if figures["rate"] is None:
+        figures["rate"] = lower_rate(rest)
     return CableFields(ports["a"], ports["b"], **figures, extra=rest)
+
+
+def end_figure(text: str | None, parse: Callable[..., int]) -> int | None:
+    """Return what is set at one end of a cable; bare digits are bytes or bit/s, else None."""
+    if text is None:
+        return None
+    text = text.strip()
+    if text.isascii() and text.isdigit() and len(text) <= _MAX_DIGITS:
+        return int(text)
+    try:
+        return parse(text)
+    except InputError:  # in no unit that we know: kept, and not compared
+        return None
+
+
+def lower_rate(values: Mapping[str, str | None]) -> int | None:
+    """Return the rate of a cable whose ends say `a_rate` and `b_rate`: the lower one."""
+    rates = [end_figure(values.get(key), parse_rate) for key in ("a_rate", "b_rate")]
+    known = [rate for rate in rates if rate is not None and 0 < rate <= MAX_QUANTITY]
+    return min(known, default=None)
 
 
 def quantity(name: str, text: str, where: Where) -> int | None:
