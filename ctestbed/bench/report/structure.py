@@ -82,10 +82,15 @@ def _spread(spread: dict[str, Any] | None) -> str:
 def _halves(bounds: dict[str, Any] | None) -> str:
     if bounds is None:
         return "UNKNOWN"
+    ends = [bounds[key] for key in ("at_least", "at_most")]
     if bounds["unit"] == "cables":
-        ends = [f"{bounds[key]:,}" for key in ("at_least", "at_most")]
-        return f"{' to '.join(dict.fromkeys(ends))} cables"
-    return " to ".join(dict.fromkeys(show_rate(bounds[key]) for key in ("at_least", "at_most")))
+        shown = [f"{end:,}" for end in ends]
+    else:
+        shown = [show_rate(end) for end in ends]
+    unit = " cables" if bounds["unit"] == "cables" else ""
+    if not ends[0] and ends[1]:
+        return f"at most {shown[1]}{unit}"
+    return f"{' to '.join(dict.fromkeys(shown))}{unit}"
 
 
 def _point(point: dict[str, Any]) -> list[str]:

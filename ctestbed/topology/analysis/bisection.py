@@ -39,7 +39,9 @@ DENSE: Final = 800
 FLOW_PAIRS: Final = 20_000
 """Pairs of switches up to which minimum cuts are computed; above, the halves' own cables count."""
 SPREAD_WORK: Final = 20_000_000
-"""Leaves times pairs up to which traffic is spread or climbs."""
+"""Leaves times pairs up to which traffic is spread over shortest paths."""
+CLIMB_CELLS: Final = 12_000_000
+"""Leaves times switches up to which traffic climbs."""
 EXHAUSTIVE: Final = 300
 """Ways of halving up to which all are tried."""
 _SWAPS: Final = 400
@@ -148,7 +150,7 @@ def climbing_bound(graph: Multigraph, slack: int) -> float:
     leaves = graph.leaves
     height = heights(graph)
     top = int(height.max(initial=0))
-    if not top or len(leaves) * max(len(graph.low), 1) > SPREAD_WORK:
+    if not top or len(leaves) * graph.nodes > CLIMB_CELLS:
         return 0.0
     held = np.zeros((len(leaves), graph.nodes))
     held[np.arange(len(leaves)), leaves] = graph.port_rate[leaves]

@@ -12,7 +12,7 @@ from ctestbed.topology.analysis.multigraph import Ints, Multigraph
 from ctestbed.topology.analysis.search import Shortest, count_shortest, spaced
 
 PATH_WORK: Final = 20_000_000
-"""Leaves times pairs up to which shortest paths are counted from every leaf."""
+"""Leaves times pairs times hops up to which shortest paths are counted from every leaf."""
 FLOW_WORK: Final = 40_000
 """Leaves times pairs up to which every two leaves' disjoint paths are found."""
 SAMPLE: Final = 16
@@ -38,12 +38,16 @@ class Diversity:
 
 
 def measure_diversity(
-    graph: Multigraph, sources: Ints | None = None, *, flows: bool = True
+    graph: Multigraph, sources: Ints | None = None, *, hops: int = 2, flows: bool = True
 ) -> Diversity:
-    """Count shortest paths, and with `flows` disjoint ones, between leaves of one component."""
+    """Count shortest paths, and with `flows` disjoint ones, between leaves of one component.
+
+    `hops` is the diameter: a search looks at every pair of switches once for each.
+    """
     leaves = graph.leaves
     size = max(len(graph.low), 1)
-    chosen = spaced(leaves, max(SAMPLE, PATH_WORK // size)) if sources is None else sources
+    most = max(SAMPLE, PATH_WORK // (size * max(hops, 1)))
+    chosen = spaced(leaves, most) if sources is None else sources
     shortest, fan_out = spread_shortest(graph, count_shortest(graph, chosen))
     few = spaced(leaves, max(2, FLOW_WORK // size))
     counts, weakest = disjoint_between(graph, few) if flows else ({}, None)

@@ -133,7 +133,9 @@ def _add_diversity(plane: DesignPlane, structure: PlaneStructure) -> None:
             every = plane.graph.leaves
             sources = every[np.arange(min(SAMPLED, len(every))) * len(every) // SAMPLED]
             sources = np.unique(sources)
-        found = measure_diversity(plane.graph, sources, flows=disjoint is None)
+        found = measure_diversity(
+            plane.graph, sources, hops=structure["diameter"] or 1, flows=disjoint is None
+        )
         if shortest is None:
             shortest, fan_out = found.shortest, found.fan_out
             methods["shortest_paths"] = (

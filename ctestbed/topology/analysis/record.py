@@ -200,7 +200,7 @@ def _part(attached: Attached, graph: Multigraph, number: int) -> PlaneStructure:
         },
     }
     if leaves > 1:
-        found = measure_diversity(graph)
+        found = measure_diversity(graph, hops=distances.diameter)
         structure["shortest_paths"], structure["fan_out"] = found.shortest, found.fan_out
         structure["disjoint_paths"] = found.disjoint
         structure["weakest"] = [
