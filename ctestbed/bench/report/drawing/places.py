@@ -22,26 +22,38 @@ _MOST: Final = 24
 """More sites than this are not drawn round a ring: their trunks are listed alone."""
 _TRUNKS_DRAWN: Final = 120
 _KEY_LINES: Final = 60
+_ABREAST: Final = 6
+_STEPS: Final = (0.5, 0.42, 0.58, 0.35, 0.65, 0.29, 0.71, 0.25, 0.75, 0.46, 0.54, 0.38, 0.62)
+"""Where along a trunk its number may stand."""
 
 
 def draw_sites(canvas: Canvas, scene: Record) -> None:
     """Draw two sites side by side, more of them round a ring."""
     sites, trunks = scene["blocks"], scene["bundles"]
     if len(sites) > _MOST or len(trunks) > _TRUNKS_DRAWN:
-        _list(canvas, scene, 10.0)
+        each = canvas.width / _ABREAST
+        for index, record in enumerate(sites):
+            row, column = divmod(index, _ABREAST)
+            _draw_site(canvas, record, Box(column * each + 2, row * 44 + 4, each - 8, 38))
+        _list(canvas, scene, canvas.height + 16, marks=True)
         return
     placed = _place(canvas.width, sites)
+    taken: list[tuple[float, float]] = []
     for index, trunk in enumerate(trunks):
-        _draw_trunk(canvas, scene, trunk, (index, len(sites) >= _KEYED), placed)
+        key = str(index + 1) if len(sites) >= _KEYED else ""
+        _draw_trunk(canvas, scene, trunk, (key, taken), placed)
     for record in sites:
-        box = placed[record["id"]]
-        group = start_block(canvas, record)
-        paper(canvas, group, box)
-        canvas.rect(group, box, 6, fill=0.12)
-        lines = [(record["name"], "b"), (many(record["count"], record["kind"]), "s")]
-        canvas.stack(group, lines, box)
+        _draw_site(canvas, record, placed[record["id"]])
     if len(sites) >= _KEYED:
-        _list(canvas, scene, canvas.height + 20)
+        _list(canvas, scene, canvas.height + 20, marks=False)
+
+
+def _draw_site(canvas: Canvas, record: Record, box: Box) -> None:
+    group = start_block(canvas, record)
+    paper(canvas, group, box)
+    canvas.rect(group, box, 6, fill=0.12)
+    lines = [(record["name"], "b"), (many(record["count"], record["kind"]), "s")]
+    canvas.stack(group, lines, box)
 
 
 def _place(width: float, sites: list[Record]) -> dict[str, Box]:
@@ -64,7 +76,7 @@ def _draw_trunk(
     canvas: Canvas,
     scene: Record,
     trunk: Record,
-    key: tuple[int, bool],
+    key: tuple[str, list[tuple[float, float]]],
     placed: dict[str, Box],
 ) -> None:
     start, end = placed.get(trunk["a"]), placed.get(trunk["b"])
@@ -89,9 +101,12 @@ def _draw_trunk(
             f"{number(x2)} {number(y2)}"
         )
         canvas.line(group, path, 1, width=2, dash="7 5")
-    index, keyed = key
-    if keyed:
-        _dot(canvas, str(index + 1), middle)
+    words, taken = key
+    if words:
+        options = [(x1 + (x2 - x1) * t, y1 + (y2 - y1) * t) for t in _STEPS]
+        free = (at for at in options if not any(_near(at, other) for other in taken))
+        taken.append(next(free, options[0]))
+        _dot(canvas, words, taken[-1])
         return
     lines = _figures(trunk)
     widest = _PLATE
@@ -101,6 +116,10 @@ def _draw_trunk(
         paper(canvas, canvas.words, box)
     canvas.stack(canvas.words, lines, box)
     canvas.reach(box.bottom + 4)
+
+
+def _near(one: tuple[float, float], other: tuple[float, float]) -> bool:
+    return abs(one[0] - other[0]) < 28 and abs(one[1] - other[1]) < 22  # noqa: PLR2004 - a plate
 
 
 def _dot(canvas: Canvas, words: str, middle: tuple[float, float]) -> None:
@@ -126,14 +145,13 @@ def _figures(trunk: Record) -> list[tuple[str, str]]:
     return lines
 
 
-def _list(canvas: Canvas, scene: Record, top: float) -> None:
+def _list(canvas: Canvas, scene: Record, top: float, *, marks: bool) -> None:
     """Write the figures of every trunk in a line; of very many, the first."""
     names = {record["id"]: block_name(record) for record in scene["blocks"]}
     trunks = scene["bundles"]
-    drawn = canvas.height > top - 21
     y = top + LINE
     for index, trunk in enumerate(trunks):
-        group = canvas.words if drawn else start_bundle(canvas, trunk, names)
+        group = canvas.words if not marks else start_bundle(canvas, trunk, names)
         if index < _KEY_LINES:
             figures = "; ".join(words for words, _ in _figures(trunk))
             ends = " - ".join(names.get(trunk[end], trunk[end]) for end in "ab")
