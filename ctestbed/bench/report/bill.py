@@ -254,8 +254,9 @@ def _cable_row(line: dict[str, Any]) -> list[str]:
 
 def _trunk_row(line: dict[str, Any]) -> list[str]:
     route = line["part"] == "standby route"
-    standby = line["part"] == "amplifier place" and line["place"] == "trunk, standby"
-    part = "amplifiers, standby" if standby else line["part"]
+    part, where = line["part"], str(line["place"]).partition(", ")[2]
+    if where.startswith("at ") or (part == "amplifier place" and where == "standby"):
+        part = f"{part.removesuffix(' place')}, {where}"
     rate = "-" if line["part"] in {"standby route", "amplifier place"} else show_rate(line["rate"])
     model = "-" if route else line["model"] or _UNKNOWN
     return [line["site"], part, model, show_length(line["length"]), rate]

@@ -221,7 +221,7 @@ def _transceiver(
         "network",
         "transceiver",
         run.site,
-        f"{run.layer}, in {end.tier}" if not run.is_trunk else run.layer,
+        f"{run.layer}, in {end.tier}" if end.site is None else f"{run.layer}, at {end.site}",
         run.figures.medium,
         count,
         known(medium.power_per_end),

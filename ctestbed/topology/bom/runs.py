@@ -16,14 +16,15 @@ TRUNK: Final = "trunk"
 class End:
     """One end of a run: what kind of device, how many of them, and the run's ports on each.
 
-    `model` is that of the switches, where they are any and are named. With `ports` None not all
-    devices have as many.
+    `model` is that of the switches, where they are any and are named; `site` is given of trunks.
+    With `ports` None not all devices have as many.
     """
 
     tier: str
     devices: int
     ports: int | None
     model: str | None = None
+    site: str | None = None
 
     @property
     def is_switch(self) -> bool:
@@ -155,12 +156,14 @@ def trunk_runs(plan: Plan) -> Iterator[Run]:
     """Yield a run for each trunk; its lower end is at the site named first."""
     for position, trunk in enumerate(plan.trunks):
         sites = [plan.sites[site] for site in (trunk.site_a, trunk.site_b)]
-        lower, upper = (
-            End(tier, trunk.tops * plan.planes, trunk.links, getattr(site.planes[0].models, tier))
-            for site in sites
-            for tier in (site.planes[0].shape.top_tier,)
-        )
+        lower, upper = (_trunk_end(site, trunk.tops * plan.planes, trunk.links) for site in sites)
         names = " - ".join(site.name for site in sites)
         links = trunk.tops * trunk.links * plan.planes
         path: YAMLPath = ("trunks", position)
         yield Run(names, None, TRUNK, path, links, trunk.figures, lower, upper)
+
+
+def _trunk_end(site: SitePlan, switches: int, links: int) -> End:
+    plane = site.planes[0]
+    tier = plane.shape.top_tier
+    return End(tier, switches, links, getattr(plane.models, tier), site.name)
