@@ -67,13 +67,17 @@ class Bisection:
 def bracket_bisection(
     graph: Multigraph, *, known: int = 0, exhaustive: int = EXHAUSTIVE
 ) -> Bisection | None:
-    """Return the bounds; None with fewer than two leaves.
+    """Return the bounds; None with fewer than two endpoints.
 
-    `known` is a lower bound that the caller has from a closed form.
+    Below one leaf, any half of the endpoints meets the other half in the switch itself. `known`
+    is a lower bound that the caller has from a closed form.
     """
     leaves = graph.leaves
-    if len(leaves) < 2:  # noqa: PLR2004 - halves need two
+    if int(graph.ports.sum()) < 2:  # noqa: PLR2004 - halves need two
         return None
+    if len(leaves) == 1:
+        half = int(graph.port_rate[leaves[0]]) // 2
+        return Bisection(half, half, "half of the endpoints of one switch", _even(graph))
     if len(np.unique(graph.components[leaves])) > 1:
         return Bisection(0, 0, "not all leaves reach each other", _even(graph))
     slack = imbalance(graph)

@@ -87,7 +87,8 @@ def _search(
 class Parting:
     """One switch, or one cable (`far` is its other end), and how many owners its loss cuts off.
 
-    Those are the fewer of the two sides; owners on both sides are on neither.
+    Those are the owners wholly in parts other than the largest; one that hangs on several parts
+    is in none.
     """
 
     node: int
@@ -114,26 +115,30 @@ def find_partings(graph: Multigraph, owner: Ints, node: Ints) -> list[Parting]:
         for at in sorted(children)
         if (cut_off := _cut_off(cuts, hosts, at, children[at])) > 0
     ]
-    for at, child, row in sorted(cuts.bridges):
+    for at, child, row in cuts.bridges:
         below, above = hosts.sides([(cuts.order[child], cuts.end[child])], cuts.root[child])
         if graph.cables[row] == 1 and below and above:
-            found.append(Parting(at, child, min(below, above)))
-    return found
+            found.append(Parting(min(at, child), max(at, child), min(below, above)))
+    return sorted(found, key=lambda each: (each.far is not None, each.node, each.far or 0))
 
 
 def _cut_off(cuts: Cuts, hosts: "_Attached", at: int, children: list[int]) -> int:
-    """Return how many owners the loss of a switch cuts off: in each part, or all the rest."""
-    root, alone = cuts.root[at], hosts.only_on(cuts.order[at])
+    """Return how many owners the loss of a switch leaves outside of the largest part."""
+    root = cuts.root[at]
     parts = [(cuts.order[child], cuts.end[child]) for child in children]
-    total = 0
-    for part in parts:
-        below, above = hosts.sides([part], root)
-        total += max(min(below, above - alone), 0)
-    if not total:  # owners in several of the parts at once, against those in none
-        itself = (cuts.order[at], cuts.order[at] + 1)
-        below, above = hosts.sides([*parts, itself], root)
-        total = max(min(below - alone, above), 0)
-    return total
+    itself = (cuts.order[at], cuts.order[at] + 1)
+    within, beside = hosts.sides([*parts, itself], root)
+    whole = [beside, *(hosts.sides([part], root)[0] for part in parts)]
+    cut_off = sum(whole) - max(whole)
+    if (
+        not cut_off
+    ):  # owners in several of the parts at once, against those in none, or one, of them
+        astride = within - sum(whole[1:]) - hosts.only_on(cuts.order[at])
+        for part, inside in zip(parts, whole[1:], strict=True):
+            outside = hosts.sides([part], root)[1] - hosts.only_on(cuts.order[at])
+            cut_off = max(cut_off, min(inside, outside))
+        cut_off = max(cut_off, min(beside, astride))
+    return cut_off
 
 
 @dataclass(frozen=True)

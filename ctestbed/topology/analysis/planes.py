@@ -167,6 +167,8 @@ def same_for_all_dragonfly(planned: PlanePlan) -> Spread | None:
 
 
 def _bisection(plane: DesignPlane) -> BisectionData | None:
+    if plane.planned.shape.ports == 1:
+        return None
     for planned, unit in ((plane.planned, "bit/s"), (_counted(plane.planned), "cables")):
         exact = plane_bisection(planned) if _halves_evenly(planned) else None
         bounds = slim_fly_bisection(planned) if exact is None else (exact, exact)
@@ -181,7 +183,7 @@ def _bisection(plane: DesignPlane) -> BisectionData | None:
 def _halves_evenly(planned: PlanePlan) -> bool:
     """Whether half of the leaves are half of every layer: a tree with an odd count is searched."""
     shape = planned.shape
-    if shape.wiring is not None or shape.leaves < 2:  # noqa: PLR2004 - nothing to halve
+    if shape.wiring is not None:
         return True
     return shape.leaves % 2 == 0 and (shape.pods % 2 == 0 or not shape.cores)
 
