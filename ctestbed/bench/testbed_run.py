@@ -268,14 +268,17 @@ def _expect(run: _Run) -> None:
 
 def _attest(run: _Run) -> None:
     from ctestbed.bench.trust import attest_demonstration
+    from ctestbed.tee.platforms import require_built
 
     section = run.loaded.testbed.confidential
     assert section is not None  # noqa: S101 - the step exists only where the section does
+    where = run.loaded.document.where(("confidential", "platform"))
+    require_built(section.platform, where)
     if section.platform != "csv":
         raise InputError(
             "CTB-B008",
-            f"confidential platform {section.platform!r} cannot be run yet",
-            where=run.loaded.document.where(("confidential", "platform")),
+            f"a VM of platform {section.platform!r} has no evidence, so it cannot be attested",
+            where=where,
             hint="`platform: csv` can",
         )
     outcome = attest_demonstration(

@@ -6,7 +6,7 @@ from typing import Annotated, Generic, Literal, TypeVar
 from pydantic import Field, model_validator
 
 from ctestbed.core.data import data_directory
-from ctestbed.core.errors import EnvironmentLacksError, InputError
+from ctestbed.core.errors import EnvironmentLacksError, InputError, Where
 from ctestbed.core.files import read_input
 from ctestbed.core.names import did_you_mean
 from ctestbed.core.spec import SpecModel, validate_model
@@ -83,17 +83,27 @@ def load_profile(name: str) -> Profile:
         InputError: no such platform, or a profile file that does not fit its model.
         EnvironmentLacksError: the platform is planned, but this version does not have it.
     """
+    require_built(name)
+    return _load(name)
+
+
+def require_built(name: str, where: Where | None = None) -> None:
+    """Refuse a platform that this version does not have; `where` is what asks for it.
+
+    Raises:
+        InputError: there is no such platform.
+        EnvironmentLacksError: the platform is planned, but this version does not have it.
+    """
     if name not in PLATFORMS:
-        raise InputError(
-            "CTB-M030", f"there is no platform {name!r}", hint=did_you_mean(name, PLATFORMS)
-        )
+        hint = did_you_mean(name, PLATFORMS)
+        raise InputError("CTB-M030", f"there is no platform {name!r}", where=where, hint=hint)
     if name not in BUILT:
         raise EnvironmentLacksError(
             "CTB-M031",
             f"platform {name!r} is not built yet in this version",
+            where=where,
             hint=f"built are: {', '.join(BUILT)}",
         )
-    return _load(name)
 
 
 @cache

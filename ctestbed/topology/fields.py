@@ -6,6 +6,7 @@ from typing import Annotated, Any, Final, TypeAlias
 
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema, model_validator
 
+from ctestbed.core.errors import InputError
 from ctestbed.core.spec import (
     Length,
     LengthOrUnknown,
@@ -14,6 +15,7 @@ from ctestbed.core.spec import (
     SpecModel,
     TimeOrUnknown,
 )
+from ctestbed.core.units import Millimetres, fibre_delay
 
 MAX_COUNT: Final = 2**22
 """The largest count a field may give; whole fabrics are bounded by memory further on."""
@@ -91,12 +93,25 @@ class Lossless(SpecModel):
     headroom: SizeOrUnknown
 
 
+def _within_reach(value: Any) -> Any:
+    """Refuse a length whose delay could not be held, whatever the fibre's index."""
+    if isinstance(value, int):
+        try:
+            fibre_delay(Millimetres(value), Decimal(MAX_REFRACTIVE_INDEX))
+        except InputError as error:
+            raise refusal(error.code, error.message, error.hint or "") from None
+    return value
+
+
+CableLength: TypeAlias = Annotated[LengthOrUnknown, AfterValidator(_within_reach)]
+
+
 class Cable(SpecModel):
     """Figures of one class of cables; what is left out comes from the fabric's own figures."""
 
     rate: RateOrUnknown | None = None
     delay: TimeOrUnknown | None = None
-    length: LengthOrUnknown | None = None
+    length: CableLength | None = None
     refractive_index: RefractiveIndex | None = None
     medium: PartName | None = None
     lossless: Lossless | None = None

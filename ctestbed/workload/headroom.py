@@ -338,10 +338,10 @@ def _metrics(described: list[PortsData]) -> list[Metric]:
         metrics.append(
             Metric("headroom.configured", value, "bytes", "claimed", "higher", source=_CONFIGURED)
         )
-    short = sum(len(data["ports"]) or 1 for data in described if data["outcome"] == "too small")
-    metrics.append(
-        Metric("headroom.short_ports", short, "ports", "modelled", "lower", source=MODEL)
-    )
+        short = sum(len(data["ports"]) or 1 for data in described if data["outcome"] == "too small")
+        metrics.append(
+            Metric("headroom.short_ports", short, "ports", "modelled", "lower", source=MODEL)
+        )
     return metrics
 
 

@@ -10,8 +10,9 @@ import pytest
 from ctestbed.bench import testbed_run
 from ctestbed.bench.commands import BenchRequest, run_bench, run_list
 from ctestbed.core.data import data_directory
-from ctestbed.core.errors import ExitCode, InputError
+from ctestbed.core.errors import EnvironmentLacksError, ExitCode, InputError
 from ctestbed.core.result import UNKNOWN, Result
+from ctestbed.tee.platforms import load_profile
 from ctestbed.topology.load import builtin_testbeds
 from ctestbed.transport.problem import UNFINISHED, FlowOutcome, FlowProblem
 from tests.cli.shell import process
@@ -119,11 +120,11 @@ def test_an_unknown_figure_satisfies_nothing(tmp_path: Path) -> None:
         (("fct.max <= 250ms", "fct.mux <= 250ms"), "CTB-B004"),
         (("fct.max <= 250ms", "memory.sm4_xts.throughput >= 1"), "CTB-B005"),
         (("fct.max <= 250ms", "about right"), "CTB-B001"),
-        (("platform: csv", "platform: snp"), "CTB-B008"),
+        (("platform: csv", "platform: plain"), "CTB-B008"),
         (("platform: csv", "platform: csv\n  policy: 99"), "CTB-B008"),
         (("name: in-campus", "name: cross-campus"), "CTB-B009"),
         (("pattern: shift:8", "pattern: shift:1"), "CTB-R001"),
-        (("pattern: shift:8", "pattern: ring"), "CTB-S010"),
+        (("pattern: shift:8", "pattern: tree"), "CTB-S010"),
         (("size: 16MB", "size: 0"), "CTB-S013"),
         (("seed: 1", "sed: 1"), "CTB-C041"),
     ],
@@ -133,6 +134,18 @@ def test_what_cannot_be_run_is_refused(tmp_path: Path, change: tuple[str, str], 
         run(edited(tmp_path, change))
     assert caught.value.code == code
     assert caught.value.exit_code == ExitCode.INPUT
+
+
+@pytest.mark.parametrize("platform", ["csv3", "sev", "snp", "tdx", "cca", "virtcca"])
+def test_an_unbuilt_platform_is_refused_as_at_launch(tmp_path: Path, platform: str) -> None:
+    with pytest.raises(EnvironmentLacksError) as caught:
+        run(edited(tmp_path, ("platform: csv", f"platform: {platform}")))
+    with pytest.raises(EnvironmentLacksError) as launched:
+        load_profile(platform)
+    assert caught.value.code == launched.value.code == "CTB-M031"
+    assert caught.value.exit_code == launched.value.exit_code == ExitCode.ENVIRONMENT
+    assert caught.value.where is not None
+    assert caught.value.where.pointer == "confidential.platform"
 
 
 def test_an_unsound_network_stops_the_run_after_validation(tmp_path: Path) -> None:

@@ -263,6 +263,48 @@ def test_unknown_is_kept_noted_and_never_counted_with() -> None:
     assert set(validation.topology.links.rate.tolist()) == {-1, 400 * 10**9}
 
 
+@pytest.mark.parametrize(
+    ("document", "pointer"),
+    [
+        (fat_tree(**TWO_TIERS, length="4e12km"), "fabric.length"),
+        (fat_tree(**TWO_TIERS, spine_links={"length": "4e12km"}), "fabric.spine_links.length"),
+        (
+            TWO_SITES | fat_tree(**TWO_TIERS) | {"trunks": [trunk(length="4e12km")]},
+            "trunks[0].length",
+        ),
+        (
+            TWO_SITES
+            | fat_tree(**TWO_TIERS)
+            | {"trunks": [trunk(amplifiers={"spacing": "1mm", "delay": "1000h"})]},
+            "trunks[0].amplifiers.delay",
+        ),
+        (
+            TWO_SITES
+            | fat_tree(**TWO_TIERS)
+            | {
+                "trunks": [
+                    trunk(
+                        protection={
+                            "length": "99km",
+                            "amplifiers": {"spacing": "1mm", "delay": "1000h"},
+                        }
+                    )
+                ]
+            },
+            "trunks[0].protection.amplifiers.delay",
+        ),
+    ],
+)
+def test_a_route_too_long_to_hold_is_named(document: dict[str, Any], pointer: str) -> None:
+    if "length" in document["fabric"]:
+        del document["fabric"]["delay"]
+    found = refusals(document)
+    assert [finding.code for finding in found] == ["CTB-C005"]
+    assert found[0].where is not None
+    assert (found[0].where.file, found[0].where.pointer) == ("test.yaml", pointer)
+    assert found[0].where.line is not None
+
+
 def test_names_and_paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     builtin = builtin_testbeds()["lab-128"]
     monkeypatch.chdir(tmp_path)

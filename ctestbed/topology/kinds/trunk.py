@@ -1,7 +1,7 @@
 """Long-haul trunks between sites: which switches they join, and what their routes take."""
 
 from ctestbed.core.names import did_you_mean
-from ctestbed.core.units import format_rate
+from ctestbed.core.units import MAX_QUANTITY, format_rate
 from ctestbed.core.yamlfile import YAMLPath
 from ctestbed.topology.fields import Route
 from ctestbed.topology.kinds.context import Report, cable_figures
@@ -71,6 +71,13 @@ def _plan_trunk(
         return None
     rate = trunk.rate if isinstance(trunk.rate, int) else UNKNOWN_FIGURE
     figures, amplifiers = route_figures(trunk, rate)
+    standby = None if trunk.protection is None else route_figures(trunk.protection, rate)[0]
+    for route, at in ((figures, path), (standby, (*path, "protection"))):
+        if route is not None and route.delay > MAX_QUANTITY:
+            message = f"the amplifiers of this route add up to more than {MAX_QUANTITY} ps"
+            place = (*at, "amplifiers", "delay")
+            report("CTB-C005", message, place, "check the unit prefixes of spacing and delay")
+            return None
     cables = tops * trunk.links * len(sites[0].planes)
     capacity = trunk.capacity if isinstance(trunk.capacity, int) else None
     if capacity is not None and rate * cables > capacity:
@@ -81,7 +88,6 @@ def _plan_trunk(
         hint = "use fewer `links` or `switches`, or give the capacity there is"
         report("CTB-T054", message, (*path, "capacity"), hint)
         return None
-    standby = None if trunk.protection is None else route_figures(trunk.protection, rate)[0]
     return TrunkPlan(*ends, tops, trunk.links, figures, standby, amplifiers, capacity)
 
 
