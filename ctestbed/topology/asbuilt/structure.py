@@ -15,6 +15,7 @@ from ctestbed.topology.asbuilt.compare import Comparison, compare
 from ctestbed.topology.asbuilt.deviations import Deviation, Kind, in_order, many, note, some
 from ctestbed.topology.asbuilt.ends import Ground
 from ctestbed.topology.asbuilt.infer import Inference, Intended, infer, tier_word
+from ctestbed.topology.asbuilt.single import explain, rates_alike
 from ctestbed.topology.cabling import Cabling, Column, DeviceKind, degree
 
 ROUNDS: Final = 3
@@ -51,7 +52,21 @@ def judge(cabling: Cabling, intended: Intended | None = None) -> tuple[Inference
 
 
 def compare_structure(design: Cabling, built: Cabling) -> StructuralComparison:
-    """Compare without names."""
+    """Compare without names: by one fault that explains all, or by roles and what is usual."""
+    found = _compare_roles(design, built)
+    single = explain(design, built)
+    if single is None:
+        return found
+    kept = {"one-sided"} if rates_alike(design, built) else {"one-sided", "slow"}
+    others = [deviation for deviation in found.deviations if deviation.kind in kept]
+    notes = tuple(finding for finding in found.notes if finding.severity != "error")
+    same = min(len(design.cables), len(built.cables)) - sum(
+        deviation.count for deviation in single if deviation.kind == "swapped"
+    )
+    return StructuralComparison(in_order([*single, *others]), notes, found.inference, same)
+
+
+def _compare_roles(design: Cabling, built: Cabling) -> StructuralComparison:
     meant = infer(design)
     if not meant.regular:
         return _compare_degrees(design, built)
