@@ -2,6 +2,7 @@
 
 import os
 import pty
+import re
 import subprocess
 import time
 from pathlib import Path
@@ -51,6 +52,30 @@ def test_a_report_without_colour(quiet: dict[str, str], tmp_path: Path) -> None:
     assert code == 0
     assert "\x1b[1;32m" not in shown
     assert "PASS" in shown
+
+
+@pytest.mark.parametrize("width", [60, 80])
+def test_a_drawing_is_cut_and_never_wrapped(width: int, tmp_path: Path) -> None:
+    env = {"COLUMNS": str(width), "NO_COLOR": "1"}
+    code, shown = on_terminal("topology", "show", "three-vendor-sites", cwd=tmp_path, env=env)
+    assert code == 0
+    plain = re.sub(r"\x1b\[[0-9;]*m", "", shown)  # bold stays without colour
+    lines = [line.rstrip("\r") for line in plain.split("\n")]
+    assert all(len(line) <= width for line in lines)
+    first = next(n for n, line in enumerate(lines) if line.startswith("  [spine-0]"))
+    assert "|" in lines[first + 1], "the next line of the drawing, not the rest of this one"
+    assert lines[first + 2].startswith("  ====")
+    assert any(line.endswith("\u2026") for line in lines)
+
+
+def test_a_plane_fits_a_terminal_of_eighty_columns(tmp_path: Path) -> None:
+    env = {"COLUMNS": "80", "NO_COLOR": "1"}
+    for name in ("lab-128", "fat-tree-1024", "uneven-planes-1024"):
+        code, shown = on_terminal("topology", "show", name, cwd=tmp_path, env=env)
+        assert code == 0
+        drawn = [line for line in shown.splitlines() if "[leaf-" in line or "[spine-" in line]
+        assert drawn
+        assert not any("\u2026" in line for line in drawn)
 
 
 def test_progress_is_shown_and_wiped(tmp_path: Path) -> None:

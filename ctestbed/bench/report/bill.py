@@ -1,14 +1,11 @@
 """How a bill of materials looks: totals and what is unknown first, then the parts."""
 
-import textwrap
 from typing import Any, Final
 
 from ctestbed.bench.report.blocks import Block, Column, Facts, Plot, Series, Table, table
 from ctestbed.bench.report.quantity import show_length, show_power, show_rate
 
 _UNKNOWN: Final = "UNKNOWN"
-_WIDTH: Final = 62
-"""Of a fact's text, so that it stands in a terminal of 80 columns beside its name."""
 _MILLION: Final = 10**6
 
 
@@ -79,7 +76,7 @@ def _raw(value: Any) -> str:
 
 def _one(design: dict[str, Any], prices: dict[str, Any] | None) -> list[Block]:
     currency = "" if prices is None else prices["currency"]
-    blocks: list[Block] = [Facts(design["design"], _totals(design, prices))]
+    blocks: list[Block] = [Facts(design["design"], _totals(design, prices), wrap=True)]
     lines = [line for line in design["lines"] if not _of_trunk(line)]
     trunks = [line for line in design["lines"] if _of_trunk(line)]
     many_sites = len({line["site"] for line in lines}) > 1
@@ -157,12 +154,7 @@ def _totals(design: dict[str, Any], prices: dict[str, Any] | None) -> tuple[tupl
         if design[key] is not None and design[key]["unknown"]:
             pairs.append((f"unknown {name}", "; ".join(design[key]["unknown"])))
     pairs.append(("figures", "counts modelled by the testbed; power claimed by its `parts`"))
-    return tuple(piece for name, text in pairs for piece in _wrapped(name, text))
-
-
-def _wrapped(name: str, text: str) -> list[tuple[str, str]]:
-    lines = textwrap.wrap(text, _WIDTH, break_long_words=False) or [""]
-    return [(name, lines[0]), *(("", line) for line in lines[1:])]
+    return tuple(pairs)
 
 
 def _endpoints(design: dict[str, Any]) -> str:
@@ -331,7 +323,7 @@ def _several(designs: list[dict[str, Any]], prices: dict[str, Any] | None) -> li
     ]
     cost = "" if prices is None else f"cost, {currency}> | each> | "
     blocks.append(table("Cost and power", f"design | {cost}power> | each>", sums))
-    blocks.append(Facts("What these rest on", _grounds(designs, prices)))
+    blocks.append(Facts("What these rest on", _grounds(designs, prices), wrap=True))
     plot = _cost_plot(designs, prices)
     return blocks if plot is None else [*blocks, plot]
 
@@ -368,7 +360,7 @@ def _grounds(
         if unknown:
             pairs.append((f"unknown {name}", "; ".join(dict.fromkeys(unknown))))
     pairs.append(("figures", "counts modelled by the testbeds; power claimed by their `parts`"))
-    return tuple(piece for name, text in pairs for piece in _wrapped(name, text))
+    return tuple(pairs)
 
 
 def _cost_plot(designs: list[dict[str, Any]], prices: dict[str, Any] | None) -> Plot | None:

@@ -15,10 +15,11 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """Names and values, one pair a line."""
+    """Names and values, one pair a line; with `wrap`, plain text breaks long ones."""
 
     title: str
     pairs: tuple[tuple[str, str], ...]
+    wrap: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from itertools import groupby
 from typing import Any, Final
 
 from ctestbed.bench.report.blocks import Block, Facts, Picture, Text, cut_rows, table
-from ctestbed.bench.report.drawing.wording import block_name, scene_heading
+from ctestbed.bench.report.drawing.wording import KEY, block_name, scene_heading
 from ctestbed.core.units import format_length, format_rate, format_size, format_time
 
 _CELLS: Final = 4
@@ -40,6 +40,8 @@ def _far_blocks(data: dict[str, Any], scenes: list[dict[str, Any]]) -> Iterator[
         if scene["level"] == "sites":
             yield Picture("Sites", (scene,), _draw_sites(data, scene), str(scene["note"]))
     if not scenes:  # a report of an earlier version: drawn as text alone
+        if data["trunks"]:
+            yield Text(_draw_sites(data, None), "Sites", fixed=True)
         for names, site in _alike(data["sites"]):
             yield Text(
                 "\n".join(_draw_site(site, data)), _plane_title(names, site, data), fixed=True
@@ -80,7 +82,9 @@ def _site_picture(
         for scene in (inside if planes else [])
     )
     title = _plane_title(list(names) or [site["name"]], site, data)
-    note = " ".join(dict.fromkeys(str(scene["note"]) for scene in outer if scene["note"]))
+    notes = [str(scene["note"]) for scene in outer if scene["note"]]
+    notes += [KEY] if any(scene["view"] in {"tiers", "links", "ring"} for scene in outer) else []
+    note = " ".join(dict.fromkeys(notes))
     return Picture(title, tuple(outer), "\n".join(lines), note, folded)
 
 
@@ -256,14 +260,17 @@ def _draw_equals(site: dict[str, Any], data: dict[str, Any]) -> list[str]:
     return lines
 
 
-def _draw_sites(data: dict[str, Any], scene: dict[str, Any]) -> str:
-    """Draw each trunk of a scene between boxes of its two sites."""
+def _draw_sites(data: dict[str, Any], scene: dict[str, Any] | None) -> str:
+    """Draw each trunk (of a scene) between boxes of its two sites."""
     sites = {site["name"]: site for site in data["sites"]}
-    names = {record["id"]: record["name"] for record in scene["blocks"]}
-    wanted = [{names[bundle["a"]], names[bundle["b"]]} for bundle in scene["bundles"]]
+    names = {record["id"]: record["name"] for record in scene["blocks"]} if scene else {}
+    wanted = [
+        {names.get(bundle["a"]), names.get(bundle["b"])}
+        for bundle in (scene["bundles"] if scene else ())
+    ]
     drawings = []
     for trunk in data["trunks"]:
-        if set(trunk["between"]) not in wanted:
+        if scene and set(trunk["between"]) not in wanted:
             continue
         left, right = (_site_box(sites[name], data) for name in trunk["between"])
         length = _quantity(trunk["length"], format_length)

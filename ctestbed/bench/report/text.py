@@ -1,5 +1,6 @@
 """Plain text: ASCII only, no width tricks, so that a log or a pipe reads it as well as a person."""
 
+import textwrap
 from collections import Counter
 from typing import Any, Final
 
@@ -7,6 +8,9 @@ from ctestbed.bench.report.blocks import Block, Facts, Picture, Plot, Table, Tex
 from ctestbed.bench.report.common import format_where, metrics_table, verdict_line
 from ctestbed.bench.report.views import view_of
 from ctestbed.core.envelope import Envelope
+
+WIDTH: Final = 80
+"""Columns that text is broken to, where a block asks for it."""
 
 ALIKE_SHOWN: Final = 5
 """Findings of one code that are shown in full."""
@@ -30,15 +34,26 @@ def render_block(block: Block) -> str:
         case Text():
             return f"{block.title}\n{block.text}" if block.title else block.text
         case Facts():
-            width = max((len(name) for name, _ in block.pairs), default=0)
-            lines = [one_line(f"  {name.ljust(width)}  {value}") for name, value in block.pairs]
-            return "\n".join([block.title, *lines] if block.title else lines)
+            return _render_facts(block)
         case Table():
             return _render_table(block)
         case Picture():
             return f"{block.title}\n{block.text}" if block.text else ""
         case Plot():
             return ""
+
+
+def _render_facts(block: Facts) -> str:
+    width = max((len(name) for name, _ in block.pairs), default=0)
+    lines = [block.title] if block.title else []
+    for name, value in block.pairs:
+        start, text = one_line(f"  {name.ljust(width)}  "), one_line(value)
+        pieces = [text]
+        if block.wrap:
+            pieces = textwrap.wrap(text, WIDTH - len(start), break_long_words=False) or [""]
+        lines.append(start + pieces[0])
+        lines += [" " * len(start) + piece for piece in pieces[1:]]
+    return "\n".join(lines)
 
 
 def _render_table(block: Table) -> str:

@@ -105,6 +105,11 @@ class PlaneView:
         host, index = divmod(number, site.nics_per_host)
         return f"h{padded(host, site.hosts)}/nic-{padded(index, site.nics_per_host)}"
 
+    def endpoint(self, port: int) -> str:
+        """Return the NIC at a port, or its host alone where that has one NIC."""
+        name = self.nic(port)
+        return name.partition("/")[0] if self.site.nics_per_host == 1 else name
+
     def host(self, port: int) -> str | None:
         """Return the host at a port, where it is the same in all planes that are alike."""
         first, last = (self.nic(port, plane) for plane in (self.planes[0], self.planes[-1]))
@@ -296,8 +301,8 @@ def leaf_scene(view: PlaneView) -> SceneData:
         ends = (leaf["id"], spine["id"])
         scene["bundles"].append(view.cables("leaf - spine", ends, count, shape.parallel))
     for run in runs(shape.ports_per_leaf, SWITCHES):
-        first = view.nic(view.port_of(number, run.start))
-        last = view.nic(view.port_of(number, run.stop - 1)) if len(run) > 1 else None
+        first = view.endpoint(view.port_of(number, run.start))
+        last = view.endpoint(view.port_of(number, run.stop - 1)) if len(run) > 1 else None
         nic = block(f"nic-{run.start}", "NIC port", first, len(run), 0, last=last)
         scene["blocks"].append(nic)
         scene["bundles"].append(view.cables("NIC - leaf", (nic["id"], leaf["id"]), len(run)))

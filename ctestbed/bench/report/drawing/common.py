@@ -54,7 +54,7 @@ def block_lines(record: Record) -> list[Words]:
     """Return the lines that a block's box holds."""
     name, last = record["name"], record["last"]
     if last:
-        return [(name, "b"), (f"to {last}", "b"), (count_words(record), "s")]
+        return [(name, "b"), ((f"to {last}", last), "b"), (count_words(record), "s")]
     lines: list[Words] = [(name or count_words(record), "b")]
     if name and record["count"] > 1:
         lines.append((count_words(record), "s"))

@@ -12,7 +12,7 @@ from ctestbed.bench.report.drawing.places import draw_sites
 from ctestbed.bench.report.drawing.ring import draw_ring
 from ctestbed.bench.report.drawing.rows import draw_rows
 from ctestbed.bench.report.drawing.tiers import draw_tiers
-from ctestbed.bench.report.drawing.wording import many, scene_heading
+from ctestbed.bench.report.drawing.wording import KEY, many, scene_heading
 
 WIDTH: Final = 1100.0
 _LAYOUTS: Final[Mapping[str, Callable[[Canvas, Record], None]]] = {
@@ -83,6 +83,10 @@ def document(title: str, subtitle: str, groups: Sequence[Sequence[Record]]) -> b
                 if len(group) == 1:
                     break
             y += head + lowest + 34
+    foot = Canvas("h", WIDTH)
+    foot.text(foot.words, KEY, _MARGIN, y + 2, room=WIDTH, anchor="start", soft=True)
+    sheet.append(foot.words)
+    y += 24
     words = "; ".join(f"{scene_heading(each)}: {describe(each)}" for g in groups for each in g)
     root = _root(WIDTH + 2 * _MARGIN, y, "d", title, words)
     size = {"width": number(WIDTH + 2 * _MARGIN), "height": number(y)}

@@ -15,7 +15,7 @@ from ctestbed.bench.report.drawing.common import (
     start_bundle,
     tone_of,
 )
-from ctestbed.bench.report.drawing.wording import many
+from ctestbed.bench.report.drawing.wording import block_name, many
 
 _HEIGHT: Final = 560.0
 _BOX: Final = (138.0, 82.0)
@@ -43,6 +43,11 @@ def draw_ring(canvas: Canvas, scene: Record) -> None:
     y = 60.0
     for bundles in by_layer(scene).values():
         y = draw_totals(canvas, bundles, width + 24, y) + 40
+    if len(outer) > 2:  # noqa: PLR2004 - lines to tell apart
+        for words in ("coloured: the cables of", block_name(outer[0])):
+            room = canvas.gutter
+            canvas.text(canvas.words, words, width + 24, y, room=room, anchor="start", soft=True)
+            y += LINE
 
 
 def _draw(canvas: Canvas, scene: Record, record: Record, box: Box, inside: list[Record]) -> None:

@@ -14,6 +14,13 @@ _PLURALS: Final = {
 }
 
 
+KEY: Final = (
+    "A ribbon is as wide as its capacity next to the widest of its column; a line is a step "
+    "thicker for every doubling of its cables. Blocks that look stacked stand for several."
+)
+"""How to read the drawings."""
+
+
 def many(count: int, noun: str) -> str:
     """Write a count with its noun."""
     plural = _PLURALS.get(noun, f"{noun}s")
