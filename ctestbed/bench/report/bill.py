@@ -44,6 +44,7 @@ _LINE_KEYS: Final = (
     "model",
     "kind",
     "count",
+    "per_plane",
     "links",
     "radix",
     "ports_used",

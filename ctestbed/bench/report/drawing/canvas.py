@@ -9,6 +9,8 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from unicodedata import east_asian_width
 from xml.etree import ElementTree as ET
 
+from ctestbed.bench.report.drawing.wording import TIMES
+
 SIZE: Final = 11.0
 LINE: Final = 14.0
 INK: Final = "#1b2129"
@@ -16,7 +18,6 @@ SOFT: Final = "#59636f"
 COLOURS: Final = (
     "#0072b2", "#d55e00", "#009e73", "#b85c93", "#b87a00", "#3a9bd0", "#5d5d5d", "#332288",
 )  # fmt: skip
-TIMES: Final = "\N{MULTIPLICATION SIGN}"
 _NARROW: Final = frozenset("ijlI.,:;'|!()[]{} /`-ftr")
 _WIDE: Final = frozenset("mwMW@%")
 _BOLD: Final = 1.09

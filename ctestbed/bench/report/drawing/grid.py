@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from itertools import combinations
 from typing import Final
 
-from ctestbed.bench.report.drawing.canvas import TIMES, Box, Canvas, number
+from ctestbed.bench.report.drawing.canvas import Box, Canvas, number
 from ctestbed.bench.report.drawing.common import (
     PLAIN,
     Record,
@@ -14,7 +14,7 @@ from ctestbed.bench.report.drawing.common import (
     start_bundle,
     tone_of,
 )
-from ctestbed.bench.report.drawing.wording import block_tip
+from ctestbed.bench.report.drawing.wording import TIMES, block_tip
 
 _STEP: Final = 60.0
 _RADIUS: Final = 9.0

@@ -6,7 +6,7 @@ column, so a layer that carries less than the one below narrows to the eye.
 
 from typing import Final
 
-from ctestbed.bench.report.drawing.canvas import TIMES, Box, Canvas, Words, number, text_width
+from ctestbed.bench.report.drawing.canvas import Box, Canvas, Words, number, text_width
 from ctestbed.bench.report.drawing.common import (
     PLAIN,
     Record,
@@ -21,6 +21,7 @@ from ctestbed.bench.report.drawing.common import (
     tone_of,
 )
 from ctestbed.bench.report.drawing.wording import (
+    TIMES,
     block_name,
     bundle_text,
     many,

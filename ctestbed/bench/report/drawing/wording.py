@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from ctestbed.bench.report.drawing.canvas import TIMES
 from ctestbed.core.units import format_length, format_rate, format_time
 
 _PLURALS: Final = {
@@ -14,6 +13,7 @@ _PLURALS: Final = {
 }
 
 
+TIMES: Final = "\N{MULTIPLICATION SIGN}"
 KEY: Final = (
     "A ribbon is as wide as its capacity next to the widest of its column; a line is a step "
     "thicker for every doubling of its cables. Blocks that look stacked stand for several."
