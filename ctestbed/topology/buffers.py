@@ -283,14 +283,12 @@ def _plane_loads(
 
 
 def peer_degrees(wiring: Wiring) -> list[int]:
-    """Return, for each class of cables between equals, how many one of them has at most."""
-    import numpy as np
+    """Return, for each class of cables between equals, how many one of them has at most.
 
-    a, b, _, _, layer = wiring.cables()
-    return [
-        int(np.bincount(np.concatenate([a[layer == row], b[layer == row]]), minlength=1).max())
-        for row in range(len(wiring.layers))
-    ]
+    All have alike many but at the rims of an open grid, where no one has more than the mean,
+    rounded up.
+    """
+    return [-(-2 * layer.cables // wiring.routers) for layer in wiring.layers]
 
 
 def _load(what: str, runs: list[tuple[Need, int]], buffer: Said) -> SwitchLoad:

@@ -10,12 +10,16 @@ from hypothesis import strategies as st
 
 from ctestbed.core.result import Finding
 from ctestbed.core.spec import SpecError
-from ctestbed.topology.buffers import CHECKS, needs, switch_loads
+from ctestbed.topology.buffers import CHECKS, needs, peer_degrees, switch_loads
 from ctestbed.topology.build import lay_out
 from ctestbed.topology.graph import NodeKind, Tier, Topology
+from ctestbed.topology.kinds.dragonfly import DragonflyWiring
+from ctestbed.topology.kinds.lattice import FullMeshWiring, TorusWiring
+from ctestbed.topology.kinds.slim_fly import MMSWiring
 from ctestbed.topology.load import load_testbed
 from ctestbed.topology.plan import plan_testbed, require_plan
 from ctestbed.topology.port_data import ports_data
+from ctestbed.topology.shapes import Wiring
 from ctestbed.topology.validate import validate_testbed
 from tests.topology.strategies import any_fabrics, document, fat_tree, load_document, testbeds
 
@@ -259,6 +263,40 @@ def test_each_tier_of_switches_is_counted_as_it_is_cabled() -> None:
         load = loads[tier.name.lower()]
         assert {load.ports} == set(ports[mine].tolist())
         assert load.reserved == load.ports * 2 * 100_000
+
+
+WIRINGS: list[Wiring] = [
+    TorusWiring((4, 4, 3), wrap=True),
+    TorusWiring((4, 5), wrap=False),
+    TorusWiring((2, 1, 3), wrap=False),
+    FullMeshWiring((4, 3, 2)),
+    MMSWiring(5, 2),
+    MMSWiring(9, 2),
+    DragonflyWiring(2, 4, 2, 9),
+    DragonflyWiring(2, 4, 3, 7),
+    DragonflyWiring(1, 3, 2, 4),
+    DragonflyWiring(1, 3, 1, 4),
+]
+
+
+@pytest.mark.parametrize("wiring", WIRINGS)
+def test_degrees_of_equals_are_those_of_their_cables(wiring: Wiring) -> None:
+    a, b, _, _, layer = wiring.cables()
+    counted = [
+        int(np.bincount(np.concatenate([a[layer == row], b[layer == row]]), minlength=1).max())
+        for row in range(len(wiring.layers))
+    ]
+    assert peer_degrees(wiring) == counted
+
+
+def test_counts_without_a_graph_are_checked_too() -> None:
+    drawn = document("slim-fly", q=28, p=21, counts_only=True, switch={"buffer": "64MB"})
+    drawn["fabric"]["lossless"] = {"classes": 1, "headroom": "1MB"}
+    assert codes(drawn) == {}
+    drawn["fabric"]["lossless"]["headroom"] = "2MB"
+    # 21 NICs and (3 x 28 - 0) / 2 = 42 other routers.
+    (finding,) = [finding for finding in found(drawn) if finding.code == "CTB-T073"]
+    assert "the 63 lossless ports of a router keep 126 MB" in finding.message
 
 
 def test_a_full_spine_is_named() -> None:
