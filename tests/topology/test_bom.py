@@ -285,3 +285,17 @@ def test_designs_of_one_name_are_told_apart() -> None:
     assert len(set(names)) == 2
     metrics = [metric.name for metric in run_bom(BomRequest(("lab-128", "lab-128"))).metrics]
     assert len(set(metrics)) == len(metrics)
+
+
+def test_lines_say_how_many_are_in_each_plane() -> None:
+    (design,) = bill("deepseek-mpft-16384")
+    switches = {line["place"]: line for line in design["lines"] if line["part"] == "switch"}
+    assert (switches["leaf"]["per_plane"], switches["leaf"]["count"]) == (64, 8 * 64)
+    assert (switches["spine"]["per_plane"], switches["spine"]["count"]) == (32, 8 * 32)
+    (uneven,) = bill("uneven-planes-1024")
+    leaves = {
+        tuple(line["planes"]): line["per_plane"]
+        for line in uneven["lines"]
+        if (line["part"], line["place"]) == ("switch", "leaf")
+    }
+    assert leaves == {(0, 1): 16, (2,): 16, (3,): 8}

@@ -2,11 +2,22 @@
 
 from typing import Any, Final
 
-from ctestbed.bench.report.blocks import Block, Column, Facts, Plot, Series, Table, table
+from ctestbed.bench.report.blocks import (
+    Block,
+    Column,
+    Facts,
+    Plot,
+    Series,
+    Table,
+    cut_rows,
+    table,
+)
 from ctestbed.bench.report.quantity import show_length, show_power, show_rate
 
 _UNKNOWN: Final = "UNKNOWN"
 _MILLION: Final = 10**6
+_ROWS: Final = 40
+"""Lines of a table for people."""
 
 
 def bill_blocks(data: dict[str, Any]) -> list[Block]:
@@ -76,57 +87,45 @@ def _raw(value: Any) -> str:
 
 
 def _one(design: dict[str, Any], prices: dict[str, Any] | None) -> list[Block]:
-    currency = "" if prices is None else prices["currency"]
     blocks: list[Block] = [Facts(design["design"], _totals(design, prices), wrap=True)]
     lines = [line for line in design["lines"] if not _of_trunk(line)]
     trunks = [line for line in design["lines"] if _of_trunk(line)]
-    many_sites = len({line["site"] for line in lines}) > 1
-    planes_differ = any(line["planes"] is not None for line in lines)
+    before: list[tuple[str, Any]] = []
+    if len({line["site"] for line in lines}) > 1:
+        before.append(("site", lambda line: line["site"]))
+    if any(line["planes"] is not None for line in lines):
+        before.append(("planes", lambda line: _planes(line["planes"])))
+    counts = [("count>", lambda line: f"{line['count']:,}")]
+    in_planes = [("a plane>", lambda line: _number(line["per_plane"])), *counts]
+    switches = in_planes if design["planes"] > 1 else counts
+    after: list[tuple[str, Any]] = [("power>", lambda line: show_power(line["power"]))]
+    if prices is not None:
+        after.append((f"{prices['currency']}>", _line_cost))
     tables = (
-        ("Switches", {"switch", "scale-up switch"}, _switch_row, "switch | model | ports used>"),
-        (
-            "Cables",
-            {"cable", "breakout cable", "bundle"},
-            _cable_row,
-            "cables | made of | length | rate>",
-        ),
-        (
-            "Ends and hosts",
-            {"transceiver", "NIC", "host"},
-            _end_row,
-            "part | where | model",
-        ),
+        ("Switches", {"switch", "scale-up switch"}, lines, [*before, *_SWITCH, *switches]),
+        ("Cables", {"cable", "breakout cable", "bundle"}, lines, [*before, *_CABLE, *counts]),
+        ("Ends and hosts", {"transceiver", "NIC", "host"}, lines, [*before, *_END, *counts]),
+        ("Trunks", None, trunks, [*_TRUNK, *counts]),
     )
-    cost = "" if prices is None else f" | {currency}>"
-    for title, parts, row, own in tables:
-        chosen = [line for line in lines if line["part"] in parts]
-        rows = [
-            [
-                *([line["site"]] if many_sites else []),
-                *([_planes(line["planes"])] if planes_differ else []),
-                *row(line),
-                *_sums(line, prices),
-            ]
-            for line in chosen
-        ]
-        before = ("site | " if many_sites else "") + ("planes | " if planes_differ else "")
-        if rows:
-            header = f"{before}{own} | count> | power>{cost}"
-            blocks.append(table(title, header, rows, _note(chosen)))
-    if trunks:
-        rows = [[*_trunk_row(line), *_sums(line, prices)] for line in trunks]
-        header = "trunk | part | model | length | rate> | count> | power>"
-        blocks.append(table("Trunks", f"{header}{cost}", rows))
+    for title, parts, among, columns in tables:
+        chosen = [line for line in among if parts is None or line["part"] in parts]
+        if chosen:
+            blocks.append(_parts_table(title, chosen, [*columns, *after]))
     return blocks
+
+
+def _parts_table(title: str, lines: list[dict[str, Any]], columns: list[tuple[str, Any]]) -> Block:
+    rows, more = cut_rows([[cell(line) for _, cell in columns] for line in lines], _ROWS)
+    note = "; ".join(part for part in (more, _note(lines)) if part)
+    return table(title, " | ".join(name for name, _ in columns), rows, note)
+
+
+def _number(count: int | None) -> str:
+    return "-" if count is None else f"{count:,}"
 
 
 def _of_trunk(line: dict[str, Any]) -> bool:
     return str(line["place"]).startswith("trunk")
-
-
-def _sums(line: dict[str, Any], prices: dict[str, Any] | None) -> list[str]:
-    power = show_power(line["power"])
-    return [f"{line['count']:,}", power, *([] if prices is None else [_line_cost(line)])]
 
 
 def _totals(design: dict[str, Any], prices: dict[str, Any] | None) -> tuple[tuple[str, str], ...]:
@@ -222,42 +221,66 @@ def _costs(design: dict[str, Any], prices: dict[str, Any] | None) -> list[tuple[
     return found
 
 
-def _switch_row(line: dict[str, Any]) -> list[str]:
+def _ports(line: dict[str, Any]) -> str:
     used, radix = line["ports_used"], line["radix"]
-    ports = "-" if used is None else f"{used}" if radix is None else f"{used} of {radix}"
-    if used is None and radix is not None:
-        ports = f"of {radix}"
-    return [line["place"], line["model"] or _UNKNOWN, ports]
+    if used is None:
+        return "-" if radix is None else f"of {radix}"
+    return f"{used}" if radix is None else f"{used} of {radix}"
 
 
 _KINDS: Final = {"transceiver": "fibre", "aoc": "AOC", "dac": "DAC", "aec": "AEC"}
 
 
 def _made_of(line: dict[str, Any]) -> str:
+    if line["part"] == "bundle":
+        return "(bundles)"
     kind = "" if line["kind"] is None else f", {_KINDS[line['kind']]}"
     return f"{line['model'] or _UNKNOWN}{kind}"
 
 
-def _cable_row(line: dict[str, Any]) -> list[str]:
-    inside = line["part"] == "bundle"
-    length = "-" if inside else show_length(line["length"])
-    made_of = "(bundles)" if inside else _made_of(line)
-    return [line["place"], made_of, length, show_rate(line["rate"])]
+def _length(line: dict[str, Any]) -> str:
+    return "-" if line["part"] == "bundle" else show_length(line["length"])
 
 
-def _trunk_row(line: dict[str, Any]) -> list[str]:
-    route = line["part"] == "standby route"
-    part, where = line["part"], str(line["place"]).partition(", ")[2]
+def _rate(line: dict[str, Any]) -> str:
+    without = {"standby route", "amplifier place"}
+    return "-" if line["part"] in without else show_rate(line["rate"])
+
+
+def _model(line: dict[str, Any]) -> str:
+    return line["model"] or ("-" if line["part"] in {"host", "standby route"} else _UNKNOWN)
+
+
+def _trunk_part(line: dict[str, Any]) -> str:
+    part, where = str(line["part"]), str(line["place"]).partition(", ")[2]
     if where.startswith("at ") or (part == "amplifier place" and where == "standby"):
-        part = f"{part.removesuffix(' place')}, {where}"
-    rate = "-" if line["part"] in {"standby route", "amplifier place"} else show_rate(line["rate"])
-    model = "-" if route else line["model"] or _UNKNOWN
-    return [line["site"], part, model, show_length(line["length"]), rate]
+        return f"{part.removesuffix(' place')}, {where}"
+    return part
 
 
-def _end_row(line: dict[str, Any]) -> list[str]:
-    named = line["model"] or ("-" if line["part"] == "host" else _UNKNOWN)
-    return [line["part"], line["place"] if line["place"] != "host" else "-", named]
+def _where(line: dict[str, Any]) -> str:
+    return "-" if line["place"] == "host" else line["place"]
+
+
+_SWITCH: Final = (
+    ("switch", lambda line: line["place"]),
+    ("model", _model),
+    ("ports used>", _ports),
+)
+_CABLE: Final = (
+    ("cables", lambda line: line["place"]),
+    ("made of", _made_of),
+    ("length", _length),
+    ("rate>", _rate),
+)
+_END: Final = (("part", lambda line: line["part"]), ("where", _where), ("model", _model))
+_TRUNK: Final = (
+    ("trunk", lambda line: line["site"]),
+    ("part", _trunk_part),
+    ("model", _model),
+    ("length", _length),
+    ("rate>", _rate),
+)
 
 
 def _note(lines: list[dict[str, Any]]) -> str:

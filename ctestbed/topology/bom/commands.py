@@ -36,6 +36,7 @@ from ctestbed.topology.shapes import UNKNOWN_FIGURE, Plan
 
 SCHEMA: Final = "ctestbed.topology.bom/1"
 _CABLES: Final = frozenset({"cable", "breakout cable", "transceiver", "standby route"})
+_IN_PLANES: Final = frozenset({"switch", "cable", "breakout cable", "transceiver"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,6 +164,7 @@ def _design(bill: Bill) -> DesignData:
         "endpoints": endpoints,
         "accelerators": plan.accelerators,
         "hosts": plan.hosts,
+        "planes": plan.planes,
         "switches": plan.switches,
         "endpoint_links": host_links,
         "inter_switch_links": plan.network_links - plan.trunk_links - host_links,
@@ -197,10 +199,11 @@ def _cost(bill: Bill, group: str) -> CostData | None:
 
 def _line_data(bill: Bill) -> list[LineData]:
     priced = bill.priced or (None,) * len(bill.lines)
-    return [_line(line, each) for line, each in zip(bill.lines, priced, strict=True)]
+    planes = bill.plan.planes
+    return [_line(line, each, planes) for line, each in zip(bill.lines, priced, strict=True)]
 
 
-def _line(line: Line, priced: Priced | None) -> LineData:
+def _line(line: Line, priced: Priced | None, planes: int) -> LineData:
     power = _figure(line.power)
     return {
         "group": line.group,
@@ -211,6 +214,7 @@ def _line(line: Line, priced: Priced | None) -> LineData:
         "model": line.model,
         "kind": line.kind,
         "count": line.count,
+        "per_plane": _per_plane(line, planes),
         "links": line.links,
         "radix": line.radix,
         "ports_used": line.ports_used,
@@ -226,6 +230,13 @@ def _line(line: Line, priced: Priced | None) -> LineData:
         "price_provenance": None if priced is None else _price_provenance(priced),
         "price_source": None if priced is None else _price_source(priced),
     }
+
+
+def _per_plane(line: Line, planes: int) -> int | None:
+    """Return how many are in each plane; None of what is outside them or shared by them."""
+    among = planes if line.planes is None else len(line.planes)
+    in_planes = line.part in _IN_PLANES and not line.place.endswith("in NIC")
+    return line.count // among if in_planes and line.count % among == 0 else None
 
 
 def _figure(power: int | None) -> Quantity | None:

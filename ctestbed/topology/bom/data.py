@@ -18,8 +18,10 @@ Provenance: TypeAlias = Literal["modelled", "claimed"]
 class LineData(TypedDict):
     """So many of one part at one place; quantities in base units, of one part where `_each`.
 
-    `links` are those that cables (or bundles) carry. `power` is null where a part draws none,
-    `price_each` where no price applies; `included` names the switch whose price holds it.
+    `planes` names those of a site whose planes differ; `per_plane` is the count in each, where
+    planes have equal shares. `links` are those that cables (or bundles) carry. `power` is null
+    where a part draws none, `price_each` where no price applies; `included` names the switch whose
+    price holds it.
     """
 
     group: Group
@@ -30,6 +32,7 @@ class LineData(TypedDict):
     model: str | None
     kind: str | None
     count: int
+    per_plane: int | None
     links: int | None
     radix: int | None
     ports_used: int | None
@@ -95,6 +98,7 @@ class DesignData(TypedDict):
     endpoints: int
     accelerators: int
     hosts: int
+    planes: int
     switches: int
     endpoint_links: int
     inter_switch_links: int
