@@ -12,6 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import numba
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
 
 from ctestbed.core.files import under_home
 
@@ -48,5 +51,60 @@ def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile `function` on first use: cached, without the GIL, with IEEE arithmetic as written."""
     compiled: Callable[..., Any] = numba.njit(
         cache=CACHE_DIRECTORY is not None, nogil=True, fastmath=False
+    )(function)
+    return compiled
+
+
+def engine(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Compile a kernel that allocates nothing, with its `part`s inside it.
+
+    References to its arrays are not counted: its caller holds them, and counting is an atomic
+    operation at every place where an array gets another name.
+    """
+    compiled: Callable[..., Any] = numba.njit(
+        cache=CACHE_DIRECTORY is not None, nogil=True, fastmath=False, _nrt=False
+    )(function)
+    return compiled
+
+
+def part(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Compile `function` into each of its callers.
+
+    A call passes every array as seven words, which costs more than a short function's work.
+    """
+    inside: Callable[..., Any] = numba.njit(
+        inline="always", nogil=True, fastmath=False, _nrt=False
+    )(function)
+    return inside
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def prefetch(typing_context: Any, rows: Any, row: Any, column: Any) -> Any:  # noqa: ARG001
+    """Ask for the cache line of `rows[row, column]`, which nobody waits for. Indices from 0 on."""
+
+    def generate(context: Any, builder: Any, _signature: Any, values: Any) -> Any:
+        table = context.make_array(rows)(context, builder, values[0])
+        width = builder.extract_value(table.shape, 1)
+        index = builder.add(builder.mul(values[1], width), values[2])
+        place = builder.bitcast(builder.gep(table.data, [index]), ir.IntType(8).as_pointer())
+        word = ir.IntType(32)
+        kind = ir.FunctionType(ir.VoidType(), [place.type, word, word, word])
+        hint = builder.module.declare_intrinsic("llvm.prefetch", [place.type], kind)
+        # Read, keep in all levels, data.
+        builder.call(hint, [place, word(0), word(3), word(1)])
+        return context.get_dummy_value()
+
+    return types.none(rows, types.int64, types.int64), generate
+
+
+def inner(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Compile a function once, for calls from other kernels only; it allocates nothing."""
+    compiled: Callable[..., Any] = numba.njit(
+        cache=CACHE_DIRECTORY is not None,
+        nogil=True,
+        fastmath=False,
+        _nrt=False,
+        no_cpython_wrapper=True,
+        no_cfunc_wrapper=True,
     )(function)
     return compiled

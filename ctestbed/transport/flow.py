@@ -1,18 +1,19 @@
-"""The flow engine: exact max-min fair rates with arrivals and departures, at any size.
+"""The flow engine: exact max-min fair rates with priorities, arrivals and departures, at any size.
 
 Alike flows are merged first (`symmetry`). What is left is solved in exact rationals where that is
-quick, and otherwise by the compiled kernel in 106-bit arithmetic, which notices when a decision
-lies within its error and says so (`FlowOutcome.exact`).
+quick, and otherwise by the compiled kernels (`incremental`) in 106-bit arithmetic, which notice
+when a decision lies within their error and say so (`FlowOutcome.exact`).
 """
 
 from itertools import pairwise
-from typing import Any, Final, Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 import numpy as np
 
 from ctestbed.core.errors import InvariantError
-from ctestbed.core.units import MAX_QUANTITY, PS_PER_SECOND
-from ctestbed.transport.problem import UNFINISHED, Column, FlowOutcome, FlowProblem, too_long
+from ctestbed.core.units import PS_PER_SECOND
+from ctestbed.transport.incremental import solve_compiled
+from ctestbed.transport.problem import UNFINISHED, Column, FlowOutcome, FlowProblem
 from ctestbed.transport.reference import finish_times, solve_reference
 from ctestbed.transport.symmetry import Quotient, merge_alike
 
@@ -22,9 +23,6 @@ RATIONAL_LIMIT: Final = 200_000
 """Crossings times flow classes up to which rationals beat loading the compiled kernel."""
 
 _MAX_EXACT_FLOAT: Final = 2**53
-
-_ERROR_PER_EVENT: Final = 2.0**-102
-"""A few roundings of 106 bits: what one event may add to the relative error of a time."""
 
 
 def solve_flows(problem: FlowProblem, engine: FlowEngine = "auto") -> FlowOutcome:
@@ -58,53 +56,14 @@ def solve_rational(merged: Quotient) -> FlowOutcome:
     crossing = list(zip(merged.links.tolist(), merged.counts.tolist(), strict=True))
     crossings = [crossing[begin:end] for begin, end in pairwise(bounds)]
     finish = finish_times(
-        merged.capacity.tolist(), crossings, merged.sizes.tolist(), merged.starts.tolist()
+        merged.capacity.tolist(),
+        crossings,
+        merged.sizes.tolist(),
+        merged.starts.tolist(),
+        merged.priority.tolist(),
+        merged.weight.tolist(),
     )
     return FlowOutcome.of_ends(finish)
-
-
-def solve_compiled(merged: Quotient) -> FlowOutcome:
-    """Solve classes of flows by the compiled kernel."""
-    from ctestbed.transport.kernels import SAME, SURE, solve
-
-    by_link = np.argsort(merged.links, kind="stable")
-    of_flow = np.repeat(np.arange(merged.flows), np.diff(merged.offsets))
-    link_offsets = np.searchsorted(
-        merged.links[by_link], np.arange(len(merged.capacity) + 1)
-    ).astype(np.int64)
-    pairs, doubt = solve(
-        merged.capacity.astype(np.float64),
-        merged.offsets.astype(np.int64),
-        merged.links.astype(np.int64),
-        merged.counts.astype(np.int64),
-        link_offsets,
-        of_flow[by_link].astype(np.int64),
-        _pairs(merged.sizes, 8 * PS_PER_SECOND),
-        _pairs(merged.starts, 1),
-        np.argsort(merged.starts, kind="stable"),
-    )
-    ended = ~np.isnan(pairs[:, 0])
-    high, low = np.where(ended[:, None], pairs, 0.0).T
-    if bool((high > MAX_QUANTITY).any()):
-        raise too_long()
-    whole = np.rint(high)
-    rest = (high - whole) + low
-    carry = np.rint(rest)
-    rest -= carry
-    finish = whole.astype(np.int64) + carry.astype(np.int64) + (rest > SAME)
-    unsure = bool(((np.abs(rest) > SURE) & (np.abs(rest) <= SAME)).any())
-    blurred = float(high.max(initial=0.0)) * merged.flows * _ERROR_PER_EVENT > SURE
-    exact = not (doubt or unsure or blurred)
-    return FlowOutcome(np.where(ended, finish, UNFINISHED), exact)
-
-
-def _pairs(values: Column, scale: int) -> Column:
-    """Return `values * scale` as unevaluated sums of two doubles."""
-    exact: list[int] = [value * scale for value in values.tolist()]
-    high = [float(value) for value in exact]
-    low = [float(value - int(top)) for value, top in zip(exact, high, strict=True)]
-    pairs: np.ndarray[Any, np.dtype[np.float64]] = np.stack([high, low], axis=1)
-    return pairs
 
 
 def _check_bounds(problem: FlowProblem, finish: Column) -> None:

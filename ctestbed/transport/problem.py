@@ -21,12 +21,21 @@ MAX_FLOWS: Final = 1 << 22
 """More flows than this would take gigabytes; ask for a smaller pattern."""
 
 
+MAX_CLASSES: Final = 8
+"""Ethernet has eight classes of service."""
+
+MAX_WEIGHT: Final = 1 << 20
+"""Weights above this would not add up exactly in doubles over millions of flows."""
+
+
 @dataclass(frozen=True, slots=True)
 class FlowProblem:
     """Fluid flows over directed links.
 
     `capacity[l]` bit/s of link l (0: nothing passes); flow f crosses
     `links[offsets[f]:offsets[f + 1]]`, each once; it has `sizes[f]` bytes, from `starts[f]` ps on.
+    A flow of class `priority[f]` gets what the lower numbers leave (strict; 0 is first); within a
+    class it counts as `weight[f]` equal flows would. Left out, all are of one class and weight 1.
     """
 
     capacity: Column
@@ -34,17 +43,30 @@ class FlowProblem:
     links: Column
     sizes: Column
     starts: Column
+    priority: Column | None = None
+    weight: Column | None = None
 
     @property
     def flows(self) -> int:
         """Number of flows."""
         return len(self.sizes)
 
+    @property
+    def classes(self) -> Column:
+        """Each flow's class of priority."""
+        return np.zeros(self.flows, np.int64) if self.priority is None else self.priority
+
+    @property
+    def weights(self) -> Column:
+        """Each flow's weight."""
+        return np.ones(self.flows, np.int64) if self.weight is None else self.weight
+
     def check(self) -> None:
         """Refuse arrays that do not fit each other.
 
         Raises:
-            InputError: a negative quantity, an empty path, a link twice, a link that is not there.
+            InputError: a negative quantity, an empty path, a link twice, a link that is not there,
+                a class or a weight that is not allowed.
         """
         fault = self._fault()
         if fault is not None:
@@ -57,6 +79,12 @@ class FlowProblem:
         lengths = {self.flows + 1: len(self.offsets), self.flows: len(self.starts)}
         if any(want != have for want, have in lengths.items()) or ends != [0, len(self.links)]:
             return "arrays of different lengths"
+        if len(self.classes) != self.flows or len(self.weights) != self.flows:
+            return "arrays of different lengths"
+        if self.flows and not 0 <= self.classes.min() <= self.classes.max() < MAX_CLASSES:
+            return f"a class of priority outside 0 to {MAX_CLASSES - 1}"
+        if self.flows and not 0 < self.weights.min() <= self.weights.max() <= MAX_WEIGHT:
+            return f"a weight outside 1 to {MAX_WEIGHT:,}"
         if any(bool((values < 0).any()) for values in (self.capacity, self.sizes, self.starts)):
             return "a negative capacity, size or start"
         hops = np.diff(self.offsets)

@@ -1,10 +1,10 @@
 """Merge flows that must behave alike, and links likewise, before anything is solved.
 
-Two flows are alike when they have the same size and start and cross alike links; two links are
-alike when they have the same capacity and carry alike flows. The coarsest such partition is found
-by colour refinement of the flow-link graph. Max-min rates are unique, so alike flows get the same
-rate at all times, and one of each class is solved for. Colours are refined by hashes, and the
-partition is then checked exactly: a collision costs speed, never truth.
+Two flows are alike when they have the same size, start, class and weight and cross alike links;
+two links are alike when they have the same capacity and carry alike flows. The coarsest such
+partition is found by colour refinement of the flow-link graph. Max-min rates are unique, so alike
+flows get the same rate at all times, and one of each class is solved for. Colours are refined by
+hashes, and the partition is then checked exactly: a collision costs speed, never truth.
 """
 
 from dataclasses import dataclass
@@ -31,6 +31,8 @@ class Quotient:
     counts: Column
     sizes: Column
     starts: Column
+    priority: Column
+    weight: Column
     flow_class: Column
 
     @property
@@ -46,7 +48,10 @@ def merge_alike(problem: FlowProblem) -> Quotient:
     capacity = problem.capacity[used]
     flow_class, link_class = _refine(problem, capacity, flow, link)
     merged = _crossings(flow, link, flow_class, link_class)
-    given = ((flow_class, problem.sizes), (flow_class, problem.starts), (link_class, capacity))
+    given = [
+        *((flow_class, values) for values in _given(problem)),
+        (link_class, capacity),
+    ]
     if merged is None or not all(_is_uniform(classes, values) for classes, values in given):
         flow_class, link_class = np.arange(problem.flows), np.arange(len(used))
         merged = flow, link, np.ones(len(flow), np.int64)
@@ -61,8 +66,16 @@ def merge_alike(problem: FlowProblem) -> Quotient:
         counts=counts,
         sizes=problem.sizes[flow_example],
         starts=problem.starts[flow_example],
+        priority=problem.classes[flow_example],
+        weight=problem.weights[flow_example],
         flow_class=flow_class,
     )
+
+
+def _given(problem: FlowProblem) -> list[Column]:
+    """Return the columns in which flows may differ from the start."""
+    optional = [values for values in (problem.priority, problem.weight) if values is not None]
+    return [problem.sizes, problem.starts, *optional]
 
 
 def _refine(
@@ -71,7 +84,7 @@ def _refine(
     """Return colours of flows and of links that no further round would split."""
     by_link = np.argsort(link, kind="stable")
     link_starts = np.searchsorted(link[by_link], np.arange(len(capacity)))
-    columns = np.stack([problem.sizes, problem.starts])
+    columns = np.stack(_given(problem))
     flow_colour = np.unique(columns, axis=1, return_inverse=True)[1].reshape(-1)
     link_colour = np.unique(capacity, return_inverse=True)[1]
     colours = 0

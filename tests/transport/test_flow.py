@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from ctestbed.core.errors import InputError, InvariantError
 from ctestbed.transport import flow as flow_module
-from ctestbed.transport.flow import FlowEngine, solve_compiled, solve_flows, solve_rational
+from ctestbed.transport.flow import FlowEngine, solve_flows, solve_rational
+from ctestbed.transport.incremental import solve_compiled
 from ctestbed.transport.problem import UNFINISHED, FlowOutcome, FlowProblem
 from ctestbed.transport.reference import max_min_rates
 from ctestbed.transport.symmetry import merge_alike
@@ -25,6 +26,8 @@ def problem(
     paths: list[list[int]],
     sizes: list[int],
     starts: list[int] | None = None,
+    priority: list[int] | None = None,
+    weight: list[int] | None = None,
 ) -> FlowProblem:
     return FlowProblem(
         capacity=np.array(capacity, np.int64),
@@ -32,6 +35,8 @@ def problem(
         links=np.array([link for path in paths for link in path], np.int32),
         sizes=np.array(sizes, np.int64),
         starts=np.array(starts or [0] * len(paths), np.int64),
+        priority=None if priority is None else np.array(priority, np.int64),
+        weight=None if weight is None else np.array(weight, np.int64),
     )
 
 
@@ -44,11 +49,19 @@ def networks(draw: st.DrawFn) -> dict[str, Any]:
     few = draw(st.booleans())
     size = st.sampled_from([0, 1000, 2000]) if few else st.integers(0, 10**9)
     start = st.sampled_from([0, 0, 80_000]) if few else st.integers(0, 10**9)
+    rank, weight = st.integers(0, draw(st.sampled_from([0, 2]))), st.sampled_from([1, 1, 2, 7])
+    several = draw(st.booleans())
+
+    def each(values: st.SearchStrategy[Any]) -> list[Any]:
+        return draw(st.lists(values, min_size=flows, max_size=flows))
+
     return {
         "capacity": draw(st.lists(rates, min_size=links, max_size=links)),
-        "paths": draw(st.lists(path, min_size=flows, max_size=flows)),
-        "sizes": draw(st.lists(size, min_size=flows, max_size=flows)),
-        "starts": draw(st.lists(start, min_size=flows, max_size=flows)),
+        "paths": each(path),
+        "sizes": each(size),
+        "starts": each(start),
+        "priority": each(rank) if several else None,
+        "weight": each(weight) if several else None,
     }
 
 
@@ -99,9 +112,13 @@ def test_compiled_kernel_equals_rationals_on_crowded_networks(seed: int) -> None
 @given(networks())
 def test_rates_are_max_min_fair_by_definition(network: dict[str, Any]) -> None:
     capacity, paths = network["capacity"], network["paths"]
-    rates = max_min_rates(
-        capacity, [[(link, 1) for link in path] for path in paths], range(len(paths))
+    crossings = [[(link, 1) for link in path] for path in paths]
+    classed = max_min_rates(
+        capacity, crossings, range(len(paths)), network["priority"], network["weight"]
     )
+    every = dict(enumerate(paths))
+    assert classed == fair_rates(capacity, every, network["priority"], network["weight"])
+    rates = max_min_rates(capacity, crossings, range(len(paths)))
     load = [
         sum((rates[f] for f, path in enumerate(paths) if link in path), Fraction(0))
         for link in range(len(capacity))
@@ -121,8 +138,9 @@ def test_order_of_flows_does_not_matter(network: dict[str, Any], shuffler: Any) 
     order = list(range(len(network["paths"])))
     shuffler.shuffle(order)
     moved = dict(network)
-    for key in ("paths", "sizes", "starts"):
-        moved[key] = [network[key][f] for f in order]
+    for key in ("paths", "sizes", "starts", "priority", "weight"):
+        if network[key] is not None:
+            moved[key] = [network[key][f] for f in order]
     finish = solve_flows(problem(**network)).finish
     assert solve_flows(problem(**moved)).finish.tolist() == finish[order].tolist()
 
