@@ -36,6 +36,9 @@ QUANTITIES = st.integers(min_value=0, max_value=units.MAX_QUANTITY)
         (units.parse_length, "150km", 150_000_000),
         (units.parse_length, "2.5m", 2_500),
         (units.parse_length, "1e2m", 100_000),
+        (units.parse_power, "16W", 16_000),
+        (units.parse_power, "3.5kW", 3_500_000),
+        (units.parse_power, "100mW", 100),
     ],
 )
 def test_reads_what_people_write(parse: Parse, text: str, value: int) -> None:
@@ -55,6 +58,9 @@ def test_reads_what_people_write(parse: Parse, text: str, value: int) -> None:
         (units.parse_time, "5m", "CTB-C003", "ambiguous"),
         (units.parse_time, "5", "CTB-C003", "no unit"),
         (units.parse_length, "1:30", "CTB-C003", "unit"),
+        (units.parse_power, "16", "CTB-C003", "no unit"),
+        (units.parse_power, "16KW", "CTB-C003", "unit"),
+        (units.parse_power, "0.1mW", "CTB-C004", "whole"),
         (units.parse_size, "-1MB", "CTB-C002", "negative"),
         (units.parse_size, "1.5B", "CTB-C004", "whole"),
         (units.parse_time, "0.1ps", "CTB-C004", "whole"),
@@ -88,6 +94,7 @@ def test_a_wrong_case_gets_the_right_one_suggested() -> None:
         (units.parse_size, units.format_size),
         (units.parse_time, units.format_time),
         (units.parse_length, units.format_length),
+        (units.parse_power, units.format_power),
     ],
 )
 @given(value=QUANTITIES)
