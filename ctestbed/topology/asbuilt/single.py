@@ -23,7 +23,9 @@ from ctestbed.topology.asbuilt.fingerprint import (
 from ctestbed.topology.cabling import Cabling, Column
 
 MAX_CABLES: Final = 20_000
-MAX_TRIES: Final = 600
+MAX_TRIES: Final = 2_000
+ENDS: Final = 4
+"""Ends of two cables: no more places than that can have another mix of neighbours."""
 EFFORT: Final = 3_000_000
 """Cables looked at over all tries: fewer are made where there are more cables."""
 
@@ -58,7 +60,9 @@ class _Search:
         surplus = Counter(there.tolist()) - Counter(near.tolist())
         self.strange = self.strange * 2 + np.isin(there, list(surplus) or [0])
         mixes = _mixes(ours), _mixes(theirs)
-        self.strange += 4 * ~np.isin(mixes[1], mixes[0])
+        odd = ~np.isin(mixes[1], mixes[0])
+        self.strange += 4 * odd
+        self.touched = int(odd.sum())
         self.over = _degrees(theirs) - _degrees(ours)
         self.under = _degrees(ours) - _degrees(theirs)
         tries = EFFORT // max(len(theirs.a), 1)
@@ -111,6 +115,8 @@ class _Search:
 
     def swapped(self) -> tuple[Deviation, ...] | None:
         """Find the two cables that exchanged ends."""
+        if self.touched > ENDS:
+            return None
         a, b = self.theirs.a, self.theirs.b
         strange = self.strange[a] + self.strange[b]
         odd = _odd_support(self.ours, self.theirs)

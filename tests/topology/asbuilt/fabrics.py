@@ -76,6 +76,54 @@ _FABRICS: dict[str, dict[str, Any]] = {
         "host": {"accelerators": 4},
         "fabric": {"kind": "torus", "dims": [4, 4, 3], **_CABLE},
     },
+    "full-mesh": {
+        "ctestbed": 1,
+        "name": "mesh",
+        "host": {"accelerators": 4},
+        "fabric": {"kind": "full-mesh", "dims": [4, 3, 2], **_CABLE},
+    },
+    "rail-only": {
+        "ctestbed": 1,
+        "name": "rail-only",
+        "host": {"accelerators": 2, "nics": 2},
+        "fabric": {
+            "kind": "rail-only",
+            "rails": 4,
+            "domains": 6,
+            "leaves": 3,
+            "spines": 2,
+            **_CABLE,
+        },
+    },
+    "scale-up": {
+        "ctestbed": 1,
+        "name": "scale-up",
+        "host": {"accelerators": 4},
+        "fabric": {"kind": "scale-up", "supernodes": 2},
+        "supernode": {
+            "accelerators": 12,
+            "cpus": {"per_host": 1, "rate": "400Gbps"},
+            "scale_up": {
+                "rate": "800Gbps",
+                "delay": "1us",
+                "switches": 2,
+                "upper": {"switches": 3, "rate": "1200Gbps"},
+            },
+        },
+    },
+    "sites": {
+        **fat_tree(tiers=2, leaves=3, spines=2, hosts_per_leaf=2),
+        "sites": [{"name": "east"}, {"name": "west"}],
+        "trunks": [{"between": ["east", "west"], "length": "150km", "rate": "400Gbps", "links": 2}],
+    },
+    "unlike-planes": {
+        **fat_tree(tiers=2, leaves=4, spines=4, hosts_per_leaf=2),
+        "planes": {
+            "count": 4,
+            "form": "nic-split",
+            "overrides": [{"plane": 2, "spines": 2}],
+        },
+    },
 }
 NAMES = tuple(_FABRICS)
 
