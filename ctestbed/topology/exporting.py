@@ -40,6 +40,10 @@ FORMATS: Final[dict[str, Format]] = {
 }
 
 
+_HOLDS_FRAMES: Final = {"csv", "graphml", "node-link", "yaml"}
+"""Formats that keep whatever is known of a cable, and our own."""
+
+
 class ExportData(TypedDict):
     """Data of `topology export`: what was written, and of how much. Findings say what is lost."""
 
@@ -69,13 +73,15 @@ def run_export(request: ExportRequest) -> tuple[Result, bytes]:
     entry = find_format(request.format)
     from ctestbed.topology.build import lay_out
     from ctestbed.topology.cabling import cabling_of
+    from ctestbed.topology.frames import with_frame_sizes
     from ctestbed.topology.load import load_testbed
     from ctestbed.topology.plan import require_plan
 
     loaded = load_testbed(request.testbed)
     plan = require_plan(loaded)
     topology = lay_out(plan)
-    fabric = Fabric(cabling_of(topology), topology, plan, loaded)
+    cabling = with_frame_sizes(cabling_of(topology), topology, plan, loaded)
+    fabric = Fabric(cabling, topology, plan, loaded)
     content, findings = export_fabric(fabric, request.format)
     data: ExportData = {
         "testbed": loaded.testbed.name,
@@ -100,6 +106,9 @@ def export_fabric(fabric: Fabric, format_name: str) -> tuple[bytes, tuple[Findin
     writer: Writer = getattr(module, entry.function)
     notes = Notes(format_name)
     content = b"".join(piece.encode() for piece in writer(fabric, notes))
+    if "a_mtu" in fabric.cabling.cables.extra and format_name not in _HOLDS_FRAMES:
+        hint = "csv, graphml and node-link keep them"
+        notes.add("CTB-T069", "the frame sizes of ports (`mtu`) are left out", hint)
     return content, tuple(notes.findings)
 
 

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
@@ -9,7 +10,9 @@ from hypothesis import strategies as st
 from ctestbed.core.result import Finding
 from ctestbed.core.spec import SpecError
 from ctestbed.topology.build import lay_out
+from ctestbed.topology.cabling import cabling_of
 from ctestbed.topology.ends import CHECKS
+from ctestbed.topology.frames import with_frame_sizes
 from ctestbed.topology.graph import LinkClass, NodeKind
 from ctestbed.topology.invariants import check_rails
 from ctestbed.topology.plan import plan_testbed, require_plan
@@ -127,6 +130,38 @@ def test_an_end_of_one_plane(plane: int, key: str, form: str) -> None:
     assert f"leaf - spine cables of plane {plane} " in finding.message
     assert finding.where is not None
     assert finding.where.pointer == f"planes.overrides[0].spine_switch.downlinks.{key}"
+
+
+TIERS = {"NIC": 0, "leaf": 1, "router": 1, "spine": 2, "core": 3}
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.one_of(testbeds(), any_fabrics()), st.data())
+def test_each_cable_has_the_frame_sizes_of_its_class(
+    drawn: dict[str, Any], data: st.DataObject
+) -> None:
+    ends = joined(said(drawn)) if drawn["fabric"]["kind"] != "scale-up" else {}
+    assume(ends)
+    assume(plan_testbed(load_document(drawn))[0] is not None)
+    path, words = data.draw(st.sampled_from(sorted(ends.items())))
+    put(drawn, (*path, "mtu"), "1500B")
+    loaded = load_document(drawn)
+    plan = require_plan(loaded)
+    topology = lay_out(plan)
+    extra = with_frame_sizes(cabling_of(topology), topology, plan, loaded).cables.extra
+    nodes, links = topology.nodes, topology.links
+    network = links.klass != LinkClass.SCALE_UP
+    sizes = np.array([[int(size or 0) for size in extra[key]] for key in ("a_mtu", "b_mtu")])
+    assert set(sizes[:, network].ravel().tolist()) <= {9216, 1500}
+    assert not sizes[:, ~network].any()
+    differs = sizes[0] != sizes[1]
+    if "trunks" in path:
+        expected = links.klass == LinkClass.TRUNK
+    else:
+        tiers = sorted(TIERS[word] for word in words)
+        expected = (nodes.tier[links.a] == tiers[0]) & (nodes.tier[links.b] == tiers[1])
+        expected &= network & (links.klass != LinkClass.TRUNK)
+    assert differs.tolist() == expected.tolist()
 
 
 def test_a_split_port_is_compared_part_by_part() -> None:
