@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctestbed.transport.laws.balance import hashing_imbalance
+from ctestbed.transport.laws.balance import hashing_imbalance, slowed_by
 from ctestbed.transport.laws.buffers import (
     SharedSwitch,
     dynamic_pause_threshold,
@@ -17,6 +17,15 @@ from ctestbed.transport.laws.buffers import (
     loop_lock_rate,
     marking_before_pause,
     static_pause_threshold,
+)
+from ctestbed.transport.laws.crossing import (
+    compute_step,
+    flat_ring_crossing,
+    hierarchical_crossing,
+    performance,
+    pipeline_crossing,
+    pipeline_step,
+    warmed_pipeline_crossing,
 )
 from ctestbed.transport.laws.packet import (
     Framing,
@@ -266,3 +275,43 @@ def test_published_hashing_imbalance(flows: int, ratio: float) -> None:
 def test_hashing_on_one_link_is_even() -> None:
     drawn = hashing_imbalance(1, 10, 50, seed=0)
     assert (drawn.mean, drawn.low, drawn.high, drawn.trials) == (1.0, 1.0, 1.0, 50)
+
+
+# --- crossing between sites
+
+
+def test_published_costs_of_distance() -> None:
+    """1T parameters in BF16 between two sites: 5 s on 8 links of 400G, 0.63 on 64, 0.16 on 256."""
+    for links, seconds in ((8, 5.0), (64, 0.63), (256, 0.16)):
+        time = hierarchical_crossing(2, 2 * 10**12, links * 400 * 10**9, 0)
+        assert float(time) / 10**12 == pytest.approx(seconds, rel=0.03)
+    assert hierarchical_crossing(2, 0, 1, 750, 50) == 2 * 800
+
+
+def test_published_pipeline_at_150_km() -> None:
+    """p = 8, m = 256, 30 ms of passes: strict 1F1B loses 2.4 %, one more microbatch 0.02 %."""
+    delay, step = 750 * 10**6, pipeline_step(256, 8, 30 * MS)
+    assert pipeline_crossing(256, 8, 7, delay) / step == pytest.approx(0.024, abs=0.0005)
+    assert warmed_pipeline_crossing(delay) / step == pytest.approx(0.0002, abs=0.00002)
+
+
+def test_published_flat_ring() -> None:
+    """256 ranks, 8 slots: 127.5 D by the law (a step simulation gave 124); 4 D without a limit."""
+    assert flat_ring_crossing(256, 8, 1000) == 127_500
+    assert flat_ring_crossing(256, None, 1000) == flat_ring_crossing(256, 10**6, 1000) == 4000
+
+
+def test_what_overlap_hides_costs_nothing() -> None:
+    crossing = hierarchical_crossing(2, 2 * 10**11, 800 * 10**9, 2500 * 10**6)
+    step = 20 * 10**12
+    assert performance(step, crossing, int(crossing)) == 1
+    assert performance(step, crossing) == Fraction(step) / (step + crossing)
+    assert compute_step(10**9, 10**6, 100, 10**14, Fraction(1, 2)) == 6 * 10**15 * 10**12 // (
+        5 * 10**15
+    )
+
+
+def test_two_flows_on_one_link_halve_the_speed_of_what_they_carry() -> None:
+    assert slowed_by(Fraction(1), Fraction(2)) == Fraction(1, 2)
+    assert slowed_by(Fraction(1, 2), Fraction(2)) == Fraction(1, 3)
+    assert slowed_by(Fraction(1, 2), Fraction(1)) == 0

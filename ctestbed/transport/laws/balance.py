@@ -1,6 +1,7 @@
 """How uneven hashing is: flows thrown on equal links at random (Monte Carlo)."""
 
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Final
 
 import numpy as np
@@ -37,3 +38,11 @@ def hashing_imbalance(links: int, flows: int, trials: int, seed: int) -> Imbalan
         ratios[begin : begin + count] = carried.max(axis=1) * links / flows
     low, high = np.percentile(ratios, [5, 95])
     return Imbalance(float(ratios.mean()), float(low), float(high), trials)
+
+
+def slowed_by(communication: Fraction, stretch: Fraction) -> Fraction:
+    """Return the training speed lost when all communication takes `stretch` times as long.
+
+    `communication` is its share of a step, nothing of it hidden.
+    """
+    return 1 - 1 / (1 - communication + communication * stretch)
