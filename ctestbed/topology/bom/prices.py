@@ -38,7 +38,7 @@ def _price(value: Any) -> Decimal:
     if not amount.is_finite():
         raise refusal("CTB-T160", f"{value} is no price", "write an amount: `price: 1250.50`")
     if not 0 <= amount <= MAX_PRICE:
-        raise refusal("CTB-T160", f"a price of {value} is not from 0 to 10^12", "check its sign")
+        raise refusal("CTB-T160", f"a price of {value} is not from 0 to 10^12", "check it")
     if amount != round(amount, MAX_DECIMALS):
         raise refusal(
             "CTB-T160",
