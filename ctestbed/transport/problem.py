@@ -93,7 +93,8 @@ class FlowProblem:
         if self.flows and not 0 <= self.links.min() <= self.links.max() < len(self.capacity):
             return "a link that is not there"
         crossing = np.repeat(np.arange(self.flows), hops) * len(self.capacity) + self.links
-        if len(np.unique(crossing)) != len(crossing):
+        crossing.sort()
+        if bool((crossing[1:] == crossing[:-1]).any()):
             return "a flow that meets a link twice"
         return None
 

@@ -16,6 +16,12 @@ from ctestbed.transport.problem import Column, FlowProblem
 
 _MAX_ROUNDS = 64
 
+_MANY = 1000
+"""Among fewer flows it costs nothing to merge what can be."""
+
+_WORTHWHILE = 0.9
+"""With more classes than this share of the flows, merging saves less than it costs."""
+
 
 @dataclass(frozen=True, slots=True)
 class Quotient:
@@ -47,12 +53,13 @@ def merge_alike(problem: FlowProblem) -> Quotient:
     flow = np.repeat(np.arange(problem.flows), np.diff(problem.offsets))
     capacity = problem.capacity[used]
     flow_class, link_class = _refine(problem, capacity, flow, link)
-    merged = _crossings(flow, link, flow_class, link_class)
-    given = [
-        *((flow_class, values) for values in _given(problem)),
-        (link_class, capacity),
-    ]
-    if merged is None or not all(_is_uniform(classes, values) for classes, values in given):
+    merged = None
+    classes = int(flow_class.max()) + 1
+    if problem.flows < _MANY or classes < _WORTHWHILE * problem.flows:
+        given = [*((flow_class, each) for each in _given(problem)), (link_class, capacity)]
+        if all(_is_uniform(kinds, values) for kinds, values in given):
+            merged = _crossings(flow, link, flow_class, link_class)
+    if merged is None:
         flow_class, link_class = np.arange(problem.flows), np.arange(len(used))
         merged = flow, link, np.ones(len(flow), np.int64)
     of_flow, of_link, counts = merged
@@ -81,7 +88,10 @@ def _given(problem: FlowProblem) -> list[Column]:
 def _refine(
     problem: FlowProblem, capacity: Column, flow: Column, link: Column
 ) -> tuple[Column, Column]:
-    """Return colours of flows and of links that no further round would split."""
+    """Return colours of flows and of links that no further round would split.
+
+    Or colours of so many flows that nobody wants to merge by them.
+    """
     by_link = np.argsort(link, kind="stable")
     link_starts = np.searchsorted(link[by_link], np.arange(len(capacity)))
     columns = np.stack(_given(problem))
@@ -94,7 +104,8 @@ def _refine(
         crossed = np.add.reduceat(mix64(link_colour)[link], problem.offsets[:-1])
         flow_colour = _rank(flow_colour, crossed)
         before, colours = colours, int(flow_colour.max()) + int(link_colour.max())
-        if colours == before:
+        many = int(flow_colour.max()) + 1 >= _WORTHWHILE * problem.flows
+        if colours == before or (many and problem.flows >= _MANY):
             break
     return flow_colour, link_colour
 
