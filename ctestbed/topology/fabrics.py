@@ -8,8 +8,8 @@ from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field, model_validator
 
-from ctestbed.core.spec import SizeOrUnknown, SpecModel
-from ctestbed.topology.fields import Cable, Count, Switch, Text, refusal
+from ctestbed.core.spec import SpecModel
+from ctestbed.topology.fields import Cable, Count, FrameSize, Switch, Text, refusal
 from ctestbed.topology.tiers import Tier
 
 Dimensions: TypeAlias = Annotated[list[Count], Field(min_length=1, max_length=8)]
@@ -23,7 +23,7 @@ class FabricBase(Cable):
 
     vendor: Text | None = None
     radix: Count | None = None
-    mtu: SizeOrUnknown | None = None
+    mtu: FrameSize | None = None
     switch: Switch | None = None
 
     def given(self, keys: list[str]) -> list[str]:
@@ -221,7 +221,7 @@ class ScaleUpOnly(SpecModel):
     kind: Literal["scale-up"]
     supernodes: Count
     vendor: Text | None = None
-    mtu: SizeOrUnknown | None = None
+    mtu: FrameSize | None = None
 
 
 AnyFabric: TypeAlias = (

@@ -66,11 +66,22 @@ def refusal(code: str, message: str, hint: str) -> ValueError:
     return ValueError(f"{code}\0{message}\0{hint}")
 
 
+def _some(value: Any) -> Any:
+    """Refuse a port that carries nothing."""
+    if value == 0:
+        raise refusal("CTB-T011", "a port of 0 carries nothing", "leave it out, or `unknown`")
+    return value
+
+
+FrameSize: TypeAlias = Annotated[SizeOrUnknown, AfterValidator(_some)]
+PortRate: TypeAlias = Annotated[RateOrUnknown, AfterValidator(_some)]
+
+
 class Port(SpecModel):
     """What a port at one end of a cable is set to, where that is said."""
 
-    rate: RateOrUnknown | None = None
-    mtu: SizeOrUnknown | None = None
+    rate: PortRate | None = None
+    mtu: FrameSize | None = None
 
 
 class Switch(Port):

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from ctestbed.core.result import Finding
 from ctestbed.core.spec import SpecError
+from ctestbed.topology.buffers import CHECKS as BUFFER_CHECKS
 from ctestbed.topology.build import lay_out
 from ctestbed.topology.cabling import cabling_of
 from ctestbed.topology.ends import CHECKS
@@ -16,6 +17,7 @@ from ctestbed.topology.frames import with_frame_sizes
 from ctestbed.topology.graph import LinkClass, NodeKind
 from ctestbed.topology.invariants import check_rails
 from ctestbed.topology.plan import plan_testbed, require_plan
+from ctestbed.topology.port_data import ports_data
 from ctestbed.topology.sharing import sharing_notes
 from ctestbed.topology.validate import validate_testbed
 from tests.topology.strategies import any_fabrics, document, fat_tree, load_document, testbeds
@@ -279,6 +281,8 @@ def test_what_is_not_said_is_not_compared() -> None:
         ({"host": {"port": {"speed": "400Gbps"}}}, "host.port.speed", "CTB-C041"),
         ({"host": {"port": "400Gbps"}}, "host.port", "CTB-C043"),
         ({"host": {"port": {"mtu": f"{10**30}B"}}}, "host.port.mtu", "CTB-C005"),
+        ({"host": {"port": {"mtu": 0}}}, "host.port.mtu", "CTB-T011"),
+        ({"host": {"port": {"rate": "0bps"}}}, "host.port.rate", "CTB-T011"),
         ({"sites": [{"name": "a"}], "trunks": [{}]}, "trunks[0].between", "CTB-C042"),
     ],
 )
@@ -289,6 +293,47 @@ def test_ports_that_cannot_be_read(changes: dict[str, Any], pointer: str, code: 
         (finding.code, finding.where.pointer) for finding in caught.value.findings if finding.where
     }
     assert (code, pointer) in places
+
+
+HUGE = 2**62
+SIZES = st.sampled_from(["unknown", "1B", "1500B", "9216B", f"{HUGE}B"])
+SPEEDS = st.sampled_from(["unknown", "1bps", "400Gbps", f"{HUGE}bps"])
+PORTS = st.fixed_dictionaries({}, optional={"rate": SPEEDS, "mtu": SIZES})
+SWITCHES = st.fixed_dictionaries(
+    {},
+    optional={"mtu": SIZES, "buffer": SIZES, "rate": SPEEDS, "downlinks": PORTS, "uplinks": PORTS},
+)
+LOSSLESS = st.fixed_dictionaries({"classes": st.integers(1, 8), "headroom": SIZES})
+
+
+@settings(deadline=None, max_examples=100)
+@given(st.one_of(testbeds(), any_fabrics()), st.data())
+def test_whatever_is_said_of_ports_is_judged_or_refused(
+    drawn: dict[str, Any], data: st.DataObject
+) -> None:
+    draw = data.draw
+    keys = ["switch"]
+    keys += ["leaf_switch"] if drawn["fabric"]["kind"] in {"fat-tree", "rail-optimised"} else []
+    if drawn["fabric"]["kind"] != "scale-up":
+        drawn["fabric"] |= draw(st.dictionaries(st.sampled_from(keys), SWITCHES))
+        drawn["fabric"] |= draw(st.fixed_dictionaries({}, optional={"lossless": LOSSLESS}))
+    port = st.fixed_dictionaries({}, optional={"port": PORTS})
+    drawn["host"] = drawn.get("host", {}) | draw(port)
+    ends = st.dictionaries(st.sampled_from(["east", "west"]), PORTS)
+    for trunk in drawn.get("trunks", []):
+        said_of_it = st.fixed_dictionaries({}, optional={"ports": ends, "lossless": LOSSLESS})
+        trunk.update(draw(said_of_it))
+    try:
+        loaded = load_document(drawn)
+        plan = require_plan(loaded)
+    except SpecError:
+        return
+    answers = [check(loaded, plan) for _, check in (*CHECKS, *BUFFER_CHECKS)]
+    for answer in answers:
+        wrong = [finding for finding in answer.findings if finding.severity != "note"]
+        assert (answer.passed is False) == bool(wrong)
+        assert all(finding.hint and finding.where for finding in answer.findings)
+    ports_data(loaded, plan)
 
 
 def test_trunk_ports_are_of_its_ends() -> None:
