@@ -148,7 +148,7 @@ class Shell:
             done = subprocess.run(
                 ["bash", "-o", "pipefail", "-c", command],
                 cwd=self._directory,
-                env={**os.environ, "PATH": path},
+                env={**os.environ, "PATH": path, "PYTHONPATH": str(FILE.parent.parent)},
                 capture_output=True,
                 text=True,
                 check=False,
