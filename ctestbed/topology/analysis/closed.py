@@ -169,10 +169,10 @@ def _dragonfly(wiring: DragonflyWiring) -> ClosedForm | None:
 def slim_fly_bisection(plane: PlanePlan) -> tuple[int, int] | None:
     """Return lower and upper bound in bit/s; None where a rate is unknown.
 
-    The second eigenvalue of an MMS graph's Laplacian is q (its Fourier blocks over the field give
-    q, and (3q - delta + 1 +- sqrt(5q))/2 and alike, which are larger), so 2q^2 routers part at
-    q^3/2 cables at least; half of the groups of either set against the rest takes q^3/2, and for
-    odd q, where one set halves up and the other down, (q^3 + q)/2. Endpoints bound it too.
+    The Laplacian of an MMS graph has no eigenvalue between 0 and q (by the Fourier blocks over
+    the field for q = 4w + 1, computed for every order up to 27), so 2q^2 routers part at q^3/2
+    cables at least. Half of the groups of either set against the rest takes q^3/2; for odd q,
+    where one set halves up and the other down, (q^3 + q)/2. Endpoints bound it too.
     """
     wiring = plane.shape.wiring
     if not isinstance(wiring, MMSWiring) or not plane.peer_cables:
