@@ -35,9 +35,11 @@ from ctestbed.core.units import (
 )
 from ctestbed.topology.build import load_topology
 from ctestbed.topology.graph import Topology
+from ctestbed.topology.joints import trunk_joints, without_ends
 from ctestbed.topology.load import LoadedTestbed
 from ctestbed.topology.names import node_name
-from ctestbed.topology.testbed import Trunk
+from ctestbed.topology.plan import require_plan
+from ctestbed.topology.shapes import Plan
 from ctestbed.transport.laws.longhaul import pause_refreshes, pause_time
 
 Quantity: TypeAlias = int | str
@@ -139,8 +141,10 @@ def check_headroom(
     loaded: LoadedTestbed, topology: Topology
 ) -> tuple[HeadroomData, list[Finding], list[Metric]]:
     """Hold every long-haul port's configured headroom against the closed form."""
+    plan = require_plan(loaded)
     groups = [
-        _ports_of(loaded, topology, position) for position in range(len(loaded.testbed.trunks))
+        _ports_of(loaded, plan, topology, position)
+        for position in range(len(loaded.testbed.trunks))
     ]
     if not groups:
         raise InputError(
@@ -194,7 +198,7 @@ def _one_link(request: HeadroomRequest) -> _Ports:
     )
 
 
-def _ports_of(loaded: LoadedTestbed, topology: Topology, position: int) -> _Ports:
+def _ports_of(loaded: LoadedTestbed, plan: Plan, topology: Topology, position: int) -> _Ports:
     trunk, spec = topology.trunks[position], loaded.testbed.trunks[position]
     links = topology.links
     rows = range(trunk.first_link, trunk.first_link + trunk.count)
@@ -214,7 +218,7 @@ def _ports_of(loaded: LoadedTestbed, topology: Topology, position: int) -> _Port
         int(links.rate[first]),
         int(links.delay[first]),
         int(links.length[first]),
-        _mtu_of(loaded, spec),
+        _mtu_of(loaded, plan, position),
         spec.lossless.classes if spec.lossless else 1,
         configured,
         tuple(names),
@@ -222,14 +226,12 @@ def _ports_of(loaded: LoadedTestbed, topology: Topology, position: int) -> _Port
     )
 
 
-def _mtu_of(loaded: LoadedTestbed, trunk: Trunk) -> int:
-    """Return the largest frame of the two sites' fabrics; -1 if one of them is unknown."""
-    testbed = loaded.testbed
-    own = {site.name: site.fabric for site in testbed.sites or []}
-    fabrics = [testbed.fabric or (testbed.fabrics or {})[str(own[name])] for name in trunk.between]
-    sizes = [DEFAULT_MTU if fabric.mtu is None else fabric.mtu for fabric in fabrics]
-    known = [size for size in sizes if not isinstance(size, Unknown)]
-    return max(known) if len(known) == len(sizes) else _ABSENT
+def _mtu_of(loaded: LoadedTestbed, plan: Plan, position: int) -> int:
+    """Return the largest frame of a trunk's ports; -1 if that of one end is unknown."""
+    size = without_ends(trunk_joints(loaded, plan, position)[0]).lower.mtu.value
+    if size is None:
+        return DEFAULT_MTU
+    return _ABSENT if isinstance(size, Unknown) else size
 
 
 def _judge(

@@ -256,3 +256,13 @@ def test_no_trunks_no_headroom(tmp_path: Path) -> None:
             run_headroom(HeadroomRequest(name))
         assert caught.value.code == "CTB-S031"
         assert caught.value.hint == "add `trunks:`, or give --rate and --length for one link"
+
+
+def test_the_ports_of_a_trunk_decide_its_largest_frame(tmp_path: Path) -> None:
+    small = {name: {"mtu": "1500B"} for name in ("east", "west")}
+    sizes = []
+    for trunk in (lossless("75MB"), lossless("75MB", ports=small)):
+        result = run_headroom(HeadroomRequest(testbed(tmp_path, trunk, mtu="9100B")))
+        variants = result.data["links"][0]["variants"]
+        sizes.append({variant["name"]: variant["size"] for variant in variants})
+    assert sizes[0]["SONiC"] - sizes[1]["SONiC"] == 2 * 7600
