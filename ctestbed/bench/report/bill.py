@@ -378,11 +378,14 @@ def _grounds(
         origin = ", ".join(prices["provenance"]) or "none applies"
         pairs.append(("prices", f"{prices['name']} ({origin}): {prices['title'] or 'untitled'}"))
     for name, key in (("power", "power"), ("cost", "cost"), ("optics", "transceivers")):
-        unknown = [
-            text for design in designs if design[key] is not None for text in design[key]["unknown"]
-        ]
-        if unknown:
-            pairs.append((f"unknown {name}", "; ".join(dict.fromkeys(unknown))))
+        lacking: dict[tuple[str, ...], list[str]] = {}
+        for design in designs:
+            found = tuple(design[key]["unknown"]) if design[key] is not None else ()
+            lacking.setdefault(found, []).append(design["design"])
+        for unknown, whose in lacking.items():
+            if unknown:
+                owners = "" if len(whose) == len(designs) else f"{', '.join(whose)}: "
+                pairs.append((f"unknown {name}", owners + "; ".join(unknown)))
     pairs.append(("figures", "counts modelled by the testbeds; power claimed by their `parts`"))
     return tuple(pairs)
 
