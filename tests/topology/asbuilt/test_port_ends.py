@@ -190,3 +190,18 @@ def test_validate_tells_it_once_and_ends_in_10(tmp_path: Path) -> None:
     codes = [finding.code for finding in run_validate_any(ValidateRequest(str(path))).findings]
     assert codes.count("CTB-T068") == 1
     assert "CTB-T125" not in codes
+
+
+@pytest.mark.parametrize("name", ["leaf-spine", "three-tier", "rails"])
+def test_a_cable_between_switches_that_carries_less_than_endpoints_send(name: str) -> None:
+    cabling = built(name)
+    sizes = ["9216"] * len(cabling.cables)
+    row = len(sizes) - 1  # the last ones join the highest tiers
+    record = load(listed(cabling, a_mtu=[*sizes[:-1], "1500"], b_mtu=[*sizes[:-1], "1500"]), "csv")
+    (finding,) = differing_ends(record)
+    assert finding.code == "CTB-T067"
+    assert finding.message.startswith(f"frames of up to 1,500 B on {cabling.cable_name(row)}")
+    assert "endpoints send up to 9,216 B" in finding.message
+    # An endpoint that sends less is no hole.
+    record = load(listed(cabling, a_mtu=["1500", *sizes[1:]], b_mtu=["1500", *sizes[1:]]), "csv")
+    assert differing_ends(record) == []
