@@ -9,7 +9,7 @@ import os
 from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import numba
 from llvmlite import ir
@@ -46,6 +46,10 @@ if CACHE_DIRECTORY is not None:
     os.environ["NUMBA_CACHE_DIR"] = str(CACHE_DIRECTORY)
     setattr(numba.config, "CACHE_DIR", str(CACHE_DIRECTORY))  # noqa: B010 - numba has no types
 
+_UNCOUNTED: Final[dict[str, Any]] = {"nogil": True, "fastmath": False, "_nrt": False}
+"""Without counting references to arrays: an atomic operation wherever one gets another name."""
+_NO_WRAPPERS: Final[dict[str, Any]] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+
 
 def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile `function` on first use: cached, without the GIL, with IEEE arithmetic as written."""
@@ -61,9 +65,9 @@ def engine(function: Callable[..., Any]) -> Callable[..., Any]:
     References to its arrays are not counted: its caller holds them, and counting is an atomic
     operation at every place where an array gets another name.
     """
-    compiled: Callable[..., Any] = numba.njit(
-        cache=CACHE_DIRECTORY is not None, nogil=True, fastmath=False, _nrt=False
-    )(function)
+    compiled: Callable[..., Any] = numba.njit(**_UNCOUNTED, cache=CACHE_DIRECTORY is not None)(
+        function
+    )
     return compiled
 
 
@@ -72,13 +76,11 @@ def part(function: Callable[..., Any]) -> Callable[..., Any]:
 
     A call passes every array as seven words, which costs more than a short function's work.
     """
-    inside: Callable[..., Any] = numba.njit(
-        inline="always", nogil=True, fastmath=False, _nrt=False
-    )(function)
+    inside: Callable[..., Any] = numba.njit(**_UNCOUNTED, inline="always")(function)
     return inside
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@intrinsic
 def prefetch(typing_context: Any, rows: Any, row: Any, column: Any) -> Any:  # noqa: ARG001
     """Ask for the cache line of `rows[row, column]`, which nobody waits for. Indices from 0 on."""
 
@@ -100,11 +102,6 @@ def prefetch(typing_context: Any, rows: Any, row: Any, column: Any) -> Any:  # n
 def inner(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile a function once, for calls from other kernels only; it allocates nothing."""
     compiled: Callable[..., Any] = numba.njit(
-        cache=CACHE_DIRECTORY is not None,
-        nogil=True,
-        fastmath=False,
-        _nrt=False,
-        no_cpython_wrapper=True,
-        no_cfunc_wrapper=True,
+        **_UNCOUNTED, **_NO_WRAPPERS, cache=CACHE_DIRECTORY is not None
     )(function)
     return compiled

@@ -1,0 +1,1 @@
+"""The packet engine: frames, queues, pauses and retransmissions, in integer picoseconds."""

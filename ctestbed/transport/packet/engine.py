@@ -1,0 +1,82 @@
+"""The packet engine: packs a problem, runs the kernels in slices, and unpacks what came out."""
+
+import time
+
+import numpy as np
+
+from ctestbed.transport.packet import kernels_layout as at
+from ctestbed.transport.packet.pack import State, grow, pack
+from ctestbed.transport.packet.problem import (
+    LinkClassLimits,
+    PacketFlows,
+    PacketNetwork,
+    PacketOutcome,
+    PacketSettings,
+    PortRecord,
+)
+
+SLICE = 20_000_000
+"""Events between two looks at the clock and the keyboard: a second or two."""
+
+
+def simulate(
+    network: PacketNetwork,
+    flows: PacketFlows,
+    limits: LinkClassLimits,
+    settings: PacketSettings,
+    horizon: int = at.NEVER - 1,
+) -> PacketOutcome:
+    """Run until all flows have finished, nothing is left to happen, or `horizon` ps."""
+    from ctestbed.transport.packet.kernels import run_windows
+
+    state = pack(network, flows, limits, settings)
+    code = at.FULL
+    began = time.process_time()
+    while code in {at.FULL, at.RUNNING}:
+        code = run_windows(*state.arguments(), horizon, SLICE)
+        if code == at.FULL:
+            grow(state, max(len(state.chain), int(state.run[at.X_RESERVE])))
+        if code == at.RUNNING and state.due.min() > horizon:
+            break
+    return _unpack(state, code, time.process_time() - began)
+
+
+def _unpack(state: State, code: int, cpu: float) -> PacketOutcome:
+    flows, run = state.flows, state.run
+    return PacketOutcome(
+        flows[:, at.S_FINISH].copy(),
+        flows[:, at.R_DONE].copy(),
+        flows[:, at.S_RESENT].copy(),
+        ended=int(run[at.X_OPEN]) == 0,
+        stuck=code == at.STUCK,
+        now=int(run[at.X_LAST]),
+        lost=int(run[at.X_LOST]),
+        trimmed=int(run[at.X_TRIMMED]),
+        data_hops=int(run[at.X_DATA_HOPS]),
+        control_hops=int(run[at.X_CONTROL_HOPS]),
+        ports=_record(state),
+        events=int(run[at.X_EVENTS]),
+        cpu=cpu,
+    )
+
+
+def _record(state: State) -> PortRecord:
+    """Sort what the ports counted by directed link; ingress figures lie with the receiver."""
+    count = len(state.link_of_port)
+    rows = state.queues.reshape(count, -1, at.QUEUE)
+    order = np.argsort(state.link_of_port)
+    leaving = rows[order]
+    arriving = rows[state.ports[order, at.P_PEER]]
+    return PortRecord(
+        links=state.link_of_port[order],
+        waiting_max=leaving[:, :, at.Q_MAX],
+        entered_max=arriving[:, :, at.Q_MAX_IN],
+        headroom_max=arriving[:, :, at.Q_MAX_OVER],
+        drops=arriving[:, :, at.Q_DROPS],
+        pauses=arriving[:, :, at.Q_PAUSES],
+        paused=leaving[:, :, at.Q_PAUSE_TIME],
+        marks=leaving[:, :, at.Q_MARKS],
+        sent_bytes=leaving[:, :, at.Q_SENT],
+        sent_frames=leaving[:, :, at.Q_FRAMES],
+        first_drop=arriving[:, :, at.Q_FIRST],
+    )

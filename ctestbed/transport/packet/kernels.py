@@ -1,0 +1,436 @@
+"""The packet engine's loop: window by window, node by node, event by event.
+
+Nothing that a node does at time t reaches another before t plus the shortest lookahead of any
+cable: the time of a control frame on it, and its delay. So all events of a window that long are
+settled node after node, each node's state staying in cache while its events are merged in order
+of (time, rank, port): transmitters that fall free, then arrivals, then timers.
+"""
+
+import numpy as np
+
+from ctestbed.core.jit import engine, part, prefetch
+from ctestbed.transport.packet import kernels_layout as at
+from ctestbed.transport.packet.kernels_control import notice
+from ctestbed.transport.packet.kernels_flow import (
+    acknowledge,
+    receive_any,
+    receive_in_order,
+    tick,
+)
+from ctestbed.transport.packet.kernels_port import PS_PER_SECOND, add_control, ask, serve
+from ctestbed.transport.packet.kernels_store import drop_head, pop, push, put
+
+RANK_WAKE = 0
+RANK_ARRIVAL = 1
+RANK_TIMER = 2
+TIME_SHIFT = 24
+RANK_SHIFT = 20
+INDEX = (1 << RANK_SHIFT) - 1
+
+
+@part
+def threshold(nodes, queues, settings, node, queue):
+    """Return the bytes above which an ingress class pauses its peer."""
+    if settings[at.C_ALPHA] == 0:
+        return queues[queue, at.Q_XOFF]
+    left = max(0, nodes[node, at.N_SHARED] - nodes[node, at.N_USED])
+    return min(queues[queue, at.Q_XOFF], settings[at.C_ALPHA] * left // settings[at.C_ALPHA_OF])
+
+
+@part
+def release(ports, queues, nodes, alarms, settings, node, port, now):
+    """Give back the bytes of the frame that has left by `port`.
+
+    Returns the port whose peer is to be told that it may send again, or -1.
+    """
+    owed = ports[port, at.P_OWED]
+    size = ports[port, at.P_BYTES]
+    ports[port, at.P_OWED] = -1
+    queue = owed
+    queues[queue, at.Q_IN] -= size
+    back = min(queues[queue, at.Q_OVER], size)
+    queues[queue, at.Q_OVER] -= back
+    nodes[node, at.N_POOL] -= back
+    nodes[node, at.N_USED] -= size - back
+    if queues[queue, at.Q_OFF] == 0:
+        return -1
+    level = threshold(nodes, queues, settings, node, queue) - settings[at.C_HYSTERESIS]
+    if queues[queue, at.Q_IN] > max(0, min(level, queues[queue, at.Q_XON])):
+        return -1
+    queues[queue, at.Q_OFF] = 0
+    classes = settings[at.C_CLASSES]
+    ask(ports, queues, alarms, settings, owed // classes, owed % classes, now)
+    return owed // classes
+
+
+@part
+def admit(ports, queues, nodes, alarms, settings, node, port, out, klass, size, now):
+    """Find room for a frame: 0 if there is none, 1 if there is, 2 if the peer must pause too."""
+    classes = settings[at.C_CLASSES]
+    queue = port * classes + klass
+    if settings[at.C_LOSSLESS] >> klass & 1 == 0:
+        leaving = out * classes + klass
+        limit = queues[leaving, at.Q_LIMIT]
+        if settings[at.C_ALPHA]:
+            left = max(0, nodes[node, at.N_SHARED] - nodes[node, at.N_USED])
+            limit = min(limit, settings[at.C_ALPHA] * left // settings[at.C_ALPHA_OF])
+        if queues[leaving, at.Q_BYTES] + size > limit:
+            return 0
+        queues[queue, at.Q_IN] += size
+        nodes[node, at.N_USED] += size
+        return 1
+    verdict = 1
+    if queues[queue, at.Q_IN] + size > threshold(nodes, queues, settings, node, queue):
+        over = queues[queue, at.Q_OVER] + size
+        if (
+            over > queues[queue, at.Q_ROOM]
+            or nodes[node, at.N_POOL] + size > nodes[node, at.N_POOL_SIZE]
+        ):
+            return 0
+        queues[queue, at.Q_OVER] = over
+        queues[queue, at.Q_MAX_OVER] = max(queues[queue, at.Q_MAX_OVER], over)
+        nodes[node, at.N_POOL] += size
+        if queues[queue, at.Q_OFF] == 0:
+            queues[queue, at.Q_OFF] = 1
+            queues[queue, at.Q_PAUSES] += 1
+            ask(ports, queues, alarms, settings, port, klass, now)
+            verdict = 2
+    else:
+        nodes[node, at.N_USED] += size
+    queues[queue, at.Q_IN] += size
+    queues[queue, at.Q_MAX_IN] = max(queues[queue, at.Q_MAX_IN], queues[queue, at.Q_IN])
+    return verdict
+
+
+@part
+def lose(queues, run, settings, port, klass, now):
+    """Count a frame that found no room."""
+    queue = port * settings[at.C_CLASSES] + klass
+    queues[queue, at.Q_DROPS] += 1
+    if queues[queue, at.Q_FIRST] == at.NEVER:
+        queues[queue, at.Q_FIRST] = now
+    if run[at.X_LOST] == 0:
+        run[at.X_LOST_TIME] = now
+        run[at.X_LOST_PORT] = port
+    run[at.X_LOST] += 1
+
+
+@part
+def heed(queues, ports, settings, port, now, order):
+    """Take a pause frame: classes in `order >> 32` hear, those in `order` must stop."""
+    for klass in range(settings[at.C_CLASSES]):
+        if order >> 32 >> klass & 1 == 0:
+            continue
+        queue = port * settings[at.C_CLASSES] + klass
+        stop = order >> klass & 1
+        if stop == 0 or queues[queue, at.Q_UNTIL] <= now:
+            ended = min(now, queues[queue, at.Q_UNTIL]) - queues[queue, at.Q_PAUSED]
+            queues[queue, at.Q_PAUSE_TIME] += max(0, ended)
+            queues[queue, at.Q_PAUSED] = now + settings[at.C_RESPONSE]
+            queues[queue, at.Q_UNTIL] = now
+        if stop:
+            lasts = settings[at.C_QUANTA] * PS_PER_SECOND // ports[port, at.P_RATE]
+            ends = now + settings[at.C_RESPONSE] + lasts
+            queues[queue, at.Q_UNTIL] = ends if settings[at.C_QUANTA] else at.NEVER
+
+
+@part
+def enqueue(ports, queues, store, chain, settings, run, out, klass, flow, place, stamp):
+    """Queue a data frame for port `out`, marking it if the queue is long."""
+    queue = out * settings[at.C_CLASSES] + klass
+    waiting = queues[queue, at.Q_BYTES]
+    if waiting >= settings[at.C_KMIN] and draw_mark(
+        queues, settings, queue, ports[out, at.P_LINK], waiting
+    ):
+        place |= at.ECN
+        queues[queue, at.Q_MARKS] += 1
+    count = queues[queue, at.Q_COUNT]
+    tail = queues[queue, at.Q_TAIL] if count > 0 else -1
+    slot = put(store, chain, run, tail, 0, flow, place, stamp)
+    if count == 0:
+        queues[queue, at.Q_HEAD] = slot
+    queues[queue, at.Q_TAIL] = slot
+    queues[queue, at.Q_COUNT] = count + 1
+    queues[queue, at.Q_BYTES] = waiting + (stamp & 0xFFFF)
+    queues[queue, at.Q_MAX] = max(queues[queue, at.Q_MAX], queues[queue, at.Q_BYTES])
+
+
+@part
+def draw_mark(queues, settings, queue, link, waiting):
+    """Decide whether a frame that finds `waiting` bytes is marked: RED between two bounds.
+
+    The draw depends on seed, link and the frames that this port has sent and holds: on no other.
+    """
+    if waiting >= settings[at.C_KMAX]:
+        return True
+    z = np.uint64(settings[at.C_SEED]) + np.uint64(link) * np.uint64(0x9E3779B97F4A7C15)
+    drawn = np.uint64(queues[queue, at.Q_FRAMES] + queues[queue, at.Q_COUNT])
+    z += drawn * np.uint64(0xD1B54A32D192ED03)
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    z = z ^ (z >> np.uint64(31))
+    span = settings[at.C_KMAX] - settings[at.C_KMIN]
+    chance = settings[at.C_PMAX] * (waiting - settings[at.C_KMIN]) // span
+    return np.int64(z >> np.uint64(32)) < chance
+
+
+@part
+def deliver(
+    ports, flows, marks, store, chain, run, settings, parameters, port, now, flow, place, stamp
+):
+    """Take a data packet at its destination, and queue what it is answered with.
+
+    Returns the port, or -1 if there is no answer.
+    """
+    whose, number = flow >> 32, flow & 0xFFFFFFFF
+    path = place >> 32 << 32 | place & 0x1F
+    stamp = stamp >> 16 << 16 | settings[at.C_CONTROL]
+    first, last, kind = number, number, at.ACK
+    if place & at.TRIMMED:
+        kind = at.NAK
+        if settings[at.C_RELIABILITY] == 0:
+            first = last = flows[whose, at.R_EXPECT]
+    elif settings[at.C_RELIABILITY]:
+        first = receive_any(flows, marks, now, whose, number)
+        if settings[at.C_INORDER] == 0:
+            first = number
+    else:
+        kind = receive_in_order(flows, run, settings, now, whose, number)
+        first = last = flows[whose, at.R_EXPECT]
+    answers = 0
+    if place & at.ECN and settings[at.C_CC] == at.DCQCN and flows[whose, at.R_CNP] <= now:
+        flows[whose, at.R_CNP] = now + int(parameters[at.D_NOTICE_PERIOD])
+        add_control(ports, store, chain, run, port, whose << 32, path | at.CNP << 5, stamp)
+        answers = 1
+    if kind >= 0:
+        for each in range(first, last + 1):
+            answer = kind if each == last else at.NAK
+            add_control(
+                ports, store, chain, run, port, whose << 32 | each, path | answer << 5, stamp
+            )
+        answers = 1
+    return port if answers else -1
+
+
+@part
+def arrive(  # noqa: PLR0911 - one return per kind of frame
+    ports, queues, nodes, flows, marks, control, hops, back, alarms, store, chain, run, settings,
+    parameters, node, port, now, flow, place, stamp,
+):  # fmt: skip
+    """Take a frame off the wire; return the port to serve, -1 if none, -2 - port for both."""
+    kind = place >> 5 & 7
+    if kind == at.PAUSE:
+        heed(queues, ports, settings, port, now, flow)
+        return port
+    if kind == at.DATA:
+        out = hops[(place >> 32) + 1]
+        if out < 0:
+            return deliver(
+                ports, flows, marks, store, chain, run, settings, parameters, port, now, flow,
+                place, stamp,
+            )  # fmt: skip
+        if place & at.TRIMMED == 0:
+            return forward(
+                ports, queues, nodes, alarms, store, chain, run, settings, node, port, out, now,
+                flow, place, stamp,
+            )  # fmt: skip
+        place += 1 << 32
+    else:
+        out = back[(place >> 32) - 1]
+        if out < 0:
+            whose, number = flow >> 32, flow & 0xFFFFFFFF
+            if kind == at.CNP:
+                notice(control, parameters, whose, now)
+                return -1
+            if acknowledge(ports, flows, marks, run, settings, now, whose, number, kind):
+                return flows[whose, at.S_PORT]
+            return -1
+        place -= 1 << 32
+    add_control(ports, store, chain, run, out, flow, place, stamp)
+    return out
+
+
+@part
+def forward(
+    ports, queues, nodes, alarms, store, chain, run, settings, node, port, out, now, flow, place,
+    stamp,
+):  # fmt: skip
+    """Queue a data frame for the next hop, or lose it; answers as `arrive`."""
+    klass = place >> 2 & 7
+    verdict = admit(
+        ports, queues, nodes, alarms, settings, node, port, out, klass, stamp & 0xFFFF, now
+    )
+    if verdict == 0:
+        if settings[at.C_TRIM] == 0 or settings[at.C_LOSSLESS] >> klass & 1:
+            lose(queues, run, settings, port, klass, now)
+            return -1
+        run[at.X_TRIMMED] += 1
+        place = (place + (1 << 32)) | at.TRIMMED
+        stamp = stamp >> 16 << 16 | settings[at.C_CONTROL]
+        add_control(ports, store, chain, run, out, flow, place, stamp)
+        return out
+    place = ((place >> 32) + 1) << 32 | port << 8 | place & 0xFF
+    enqueue(ports, queues, store, chain, settings, run, out, klass, flow, place, stamp)
+    return out if verdict == 1 else -2 - out
+
+
+@part
+def again(ports, queues, alarms, settings, port, now):
+    """Say again the pauses of this port that are about to run out."""
+    for klass in range(settings[at.C_CLASSES]):
+        queue = port * settings[at.C_CLASSES] + klass
+        if queues[queue, at.Q_OFF] and queues[queue, at.Q_ASK] <= now:
+            ask(ports, queues, alarms, settings, port, klass, now)
+        elif queues[queue, at.Q_ASK] < alarms[port, at.A_TIMER]:
+            alarms[port, at.A_TIMER] = queues[queue, at.Q_ASK]
+
+
+@part
+def settle(
+    ports, queues, nodes, flows, marks, control, order, hops, back, alarms, wires, due, store,
+    chain, run, settings, parameters, heap, node,
+):  # fmt: skip
+    """Compute all events of one node in this window."""
+    begin, until = run[at.X_NOW], run[at.X_UNTIL]
+    first, count = nodes[node, at.N_FIRST], nodes[node, at.N_PORTS]
+    size = 0
+    for index in range(count):
+        port = first + index
+        prefetch(store, wires[port, at.W_HEAD], 0)
+        for rank, when in (
+            (RANK_WAKE, alarms[port, at.A_WAKE]),
+            (RANK_ARRIVAL, wires[port, at.W_NEXT]),
+            (RANK_TIMER, alarms[port, at.A_TIMER]),
+        ):
+            if when < until:
+                size = push(heap, size, (when - begin) << TIME_SHIFT | rank << RANK_SHIFT | index)
+    while size > 0:
+        key = heap[0]
+        size = pop(heap, size)
+        now = begin + (key >> TIME_SHIFT)
+        rank = key >> RANK_SHIFT & 3
+        port = first + (key & INDEX)
+        both = -1
+        out = port
+        if rank == RANK_ARRIVAL:
+            wire = port
+            head = wires[wire, at.W_HEAD]
+            flow, place, stamp = (
+                store[head, at.F_FLOW],
+                store[head, at.F_PLACE],
+                store[head, at.F_STAMP],
+            )
+            left = wires[wire, at.W_COUNT] - 1
+            wires[wire, at.W_COUNT] = left
+            head = drop_head(chain, run, head, left == 0)
+            wires[wire, at.W_HEAD] = head
+            coming = store[head, at.F_TIME] if left > 0 else at.NEVER
+            wires[wire, at.W_NEXT] = coming
+            if coming < until:
+                size = push(
+                    heap,
+                    size,
+                    (coming - begin) << TIME_SHIFT | RANK_ARRIVAL << RANK_SHIFT | port - first,
+                )
+            out = arrive(
+                ports, queues, nodes, flows, marks, control, hops, back, alarms, store, chain, run,
+                settings, parameters, node, port, now, flow, place, stamp,
+            )  # fmt: skip
+            if out < -1:
+                both = port
+                out = -2 - out
+        elif rank == RANK_WAKE:
+            if alarms[port, at.A_WAKE] != now:
+                continue
+            alarms[port, at.A_WAKE] = at.NEVER
+            if ports[port, at.P_FREE] <= now and ports[port, at.P_OWED] >= 0:
+                both = release(ports, queues, nodes, alarms, settings, node, port, now)
+        else:
+            if alarms[port, at.A_TIMER] != now:
+                continue
+            alarms[port, at.A_TIMER] = at.NEVER
+            tick(ports, flows, marks, order, alarms, run, settings, port, now)
+            again(ports, queues, alarms, settings, port, now)
+        run[at.X_EVENTS] += 1
+        run[at.X_LAST] = max(run[at.X_LAST], now)
+        for turn in range(2):
+            target = both if turn else out
+            if target < 0 or (turn and both == out):
+                continue
+            before = alarms[target, at.A_WAKE]
+            serve(
+                ports, queues, flows, marks, control, alarms, wires, due, store, chain, run,
+                settings, parameters, target, now,
+            )  # fmt: skip
+            wake = alarms[target, at.A_WAKE]
+            if wake < before and wake < until:
+                size = push(heap, size, (wake - begin) << TIME_SHIFT | target - first)
+            timer = alarms[target, at.A_TIMER]
+            if timer < until:
+                key = (timer - begin) << TIME_SHIFT | RANK_TIMER << RANK_SHIFT | target - first
+                size = push(heap, size, key)
+    coming = at.NEVER
+    for port in range(first, first + count):
+        coming = min(coming, alarms[port, at.A_WAKE], alarms[port, at.A_TIMER])
+        coming = min(coming, wires[port, at.W_NEXT])
+    due[node] = coming
+
+
+@part
+def fetch(ports, queues, nodes, alarms, wires, settings, node):
+    """Have a node's rows on their way to the cache while another's events are settled."""
+    first = nodes[node, at.N_FIRST]
+    classes = settings[at.C_CLASSES]
+    for port in range(first, first + nodes[node, at.N_PORTS]):
+        prefetch(ports, port, 0)
+        prefetch(ports, port, 8)
+        prefetch(wires, port, 0)
+        prefetch(alarms, port, 0)
+        for queue in range(port * classes, port * classes + classes):
+            prefetch(queues, queue, 0)
+            prefetch(queues, queue, 8)
+
+
+@engine
+def run_windows(
+    ports, queues, nodes, flows, marks, control, order, hops, back, alarms, wires, due, store,
+    chain, run, settings, parameters, heap, horizon, budget,
+):  # fmt: skip
+    """Compute windows until all flows have finished, nothing is left to happen, or a halt.
+
+    Returns ENDED, STUCK (no event left), RUNNING (`horizon` ps or `budget` events reached), or
+    FULL: the frame store must grow; call again after that.
+    """
+    stop = run[at.X_EVENTS] + budget
+    reserve = run[at.X_RESERVE]
+    while True:
+        if run[at.X_NODE] == 0:
+            begin = at.NEVER
+            for node in range(len(due)):
+                begin = min(begin, due[node])
+            if begin >= at.NEVER:
+                return at.STUCK if run[at.X_OPEN] else at.ENDED
+            if begin > horizon or run[at.X_EVENTS] > stop:
+                return at.RUNNING
+            run[at.X_NOW] = begin
+            run[at.X_UNTIL] = min(begin + settings[at.C_WINDOW], horizon + 1)
+        for node in range(run[at.X_NODE], len(due)):
+            if due[node] < run[at.X_UNTIL]:
+                if node + 1 < len(due):
+                    fetch(ports, queues, nodes, alarms, wires, settings, node + 1)
+                if run[at.X_LEFT] < reserve:
+                    run[at.X_NODE] = node
+                    return at.FULL
+                settle(
+                    ports, queues, nodes, flows, marks, control, order, hops, back, alarms, wires,
+                    due, store, chain, run, settings, parameters, heap, node,
+                )  # fmt: skip
+        run[at.X_NODE] = 0
+
+
+def warm() -> None:
+    """Compile the loop, by running one packet over one cable."""
+    from ctestbed.transport.packet.engine import simulate
+    from ctestbed.transport.packet.problem import one_cable
+
+    simulate(*one_cable(1))

@@ -1,0 +1,217 @@
+"""Where each quantity of the packet engine's state lies: columns of flat int64 arrays.
+
+The state is a handful of arrays of rows, sized in cache lines, because the engine is bound by
+memory and not by arithmetic. Kernels may not import constants from elsewhere (see `core.jit`), so
+all of them are here; the plain engine and the packer read the same names.
+"""
+
+from typing import Final
+
+NEVER: Final = 2**62
+"""A time that does not come; also "no bound" of a threshold."""
+
+# One record of a frame, in a queue or on a wire.
+FRAME: Final = 4
+F_TIME: Final = 0  # arrival at the far end of the wire, ps
+F_FLOW: Final = 1  # flow << 32 | sequence number
+F_PLACE: Final = 2  # place in `hops` << 32 | ingress port << 8 | kind << 5 | class << 2 | flags
+F_STAMP: Final = 3  # the sender's clock at the first byte, ps << 16 | bytes on the wire
+
+ECN: Final = 2
+TRIMMED: Final = 1
+DATA: Final = 0
+ACK: Final = 1
+NAK: Final = 2
+CNP: Final = 3
+PAUSE: Final = 4
+CREDIT: Final = 5
+
+# A wire, stored with the port that receives from it.
+WIRE: Final = 4
+W_NEXT: Final = 0  # arrival of its first frame, NEVER if empty
+W_HEAD: Final = 1
+W_TAIL: Final = 2
+W_COUNT: Final = 3
+
+# A port: one end of a cable; it sends on its own directed link and receives from its peer's.
+PORT: Final = 16
+P_PEER: Final = 0  # the other end of its cable
+P_PEER_NODE: Final = 1
+P_PSB: Final = 2  # ps a byte, 0 where that is no whole number
+P_DELAY: Final = 3
+P_FREE: Final = 4  # when the transmitter has sent its frame
+P_OWED: Final = 5  # ingress queue whose bytes leave when the frame does, or -1
+P_BYTES: Final = 6  # of that frame
+P_COUNT: Final = 7  # control frames waiting
+P_HEAD: Final = 8
+P_TAIL: Final = 9
+P_RING: Final = 10  # the flow whose turn it is, or -1
+P_ASKS: Final = 11  # bit c: the peer is to be told the state of class c
+P_RATE: Final = 12
+P_START: Final = 13  # next of this port's flows that has not begun
+P_STOP: Final = 14  # behind the last of them
+P_LINK: Final = 15  # the directed link that it sends on
+
+# When a port wants to be looked at: as its transmitter falls free or a pause runs out, and for
+# flows that begin, packets that are to be sent again, pauses that are to be said again.
+ALARM: Final = 2
+A_WAKE: Final = 0
+A_TIMER: Final = 1
+
+# A class of a port: what waits to leave by it, and what came in by it and has not left the switch.
+QUEUE: Final = 24
+Q_HEAD: Final = 0
+Q_TAIL: Final = 1
+Q_COUNT: Final = 2
+Q_BYTES: Final = 3
+Q_UNTIL: Final = 4  # paused until then
+Q_IN: Final = 5  # bytes that came in here and wait in the switch
+Q_XOFF: Final = 6  # bytes above which the peer must pause
+Q_OFF: Final = 7  # 1 while it is told so
+Q_MAX: Final = 8  # most bytes that waited
+Q_MAX_IN: Final = 9
+Q_SENT: Final = 10  # bytes sent
+Q_FRAMES: Final = 11  # frames sent
+Q_PAUSED: Final = 12  # paused from then
+Q_OVER: Final = 13  # bytes in headroom now
+Q_ROOM: Final = 14  # headroom: bytes that may come in beyond XOFF
+Q_XON: Final = 15  # bytes from which the peer may send again
+Q_ASK: Final = 16  # when the pause must be said again, NEVER if not
+Q_LIMIT: Final = 17  # lossy: bytes that may wait here
+Q_MAX_OVER: Final = 18
+Q_DROPS: Final = 19
+Q_PAUSES: Final = 20  # pauses told to the peer, refreshes apart
+Q_PAUSE_TIME: Final = 21  # ps that this port was paused by its peer
+Q_MARKS: Final = 22
+Q_FIRST: Final = 23  # time of the first drop, NEVER if none
+
+# A node.
+NODE: Final = 8
+N_FIRST: Final = 0  # its first port
+N_PORTS: Final = 1
+N_USED: Final = 2  # bytes of its shared buffer in use
+N_SHARED: Final = 3  # bytes of that buffer
+N_POOL: Final = 4  # bytes of shared headroom in use
+N_POOL_SIZE: Final = 5
+
+# A flow: what its sender writes, then what its receiver writes, a cache line each; then the rest.
+FLOW: Final = 32
+S_NEXT: Final = 0  # next sequence number to send
+S_TOTAL: Final = 1  # packets of the flow
+S_HOPS: Final = 2  # place of its first hop in `hops`
+S_LAST: Final = 3  # payload of its last packet
+S_CLASS: Final = 4
+S_ACKED: Final = 5  # packets acknowledged: all below (go-back-N), or how many (selective)
+S_AFTER: Final = 6  # next in the port's ring
+S_BEFORE: Final = 7
+R_EXPECT: Final = 8  # next sequence number in order
+R_SEEN: Final = 9  # one above the highest sequence number that came, or a gap reported
+R_COUNT: Final = 10  # packets received, each once
+R_BYTES: Final = 11  # payload received in order, or each once
+R_UNACKED: Final = 12  # packets since the last acknowledgement
+R_DONE: Final = 13  # when the last of them came
+R_CNP: Final = 14  # earliest time of the next congestion notice
+S_PORT: Final = 15  # the port it leaves by
+S_START: Final = 16
+S_FINISH: Final = 17  # when its sender knew that all had come, -1 until then
+S_STATE: Final = 18  # IDLE, READY (in the ring), HELD (by its window), DONE
+S_DEADLINE: Final = 19  # retransmission, NEVER if none
+S_RESENT: Final = 20  # packets sent again
+S_PACED: Final = 21  # earliest time of its next packet
+S_PATHS: Final = 22  # how many paths it has
+S_STRIDE: Final = 23  # hops from one of its paths to the next
+S_WINDOW: Final = 24  # packets that may be in flight
+S_BITS: Final = 25  # selective repeat: where its packets begin in `marks`
+S_REPAIR: Final = 26  # packets that are to be sent again
+S_SCAN: Final = 27  # none of them is below
+
+# What is known of a packet, one byte each (selective repeat).
+HAVE: Final = 1  # its receiver has it
+KNOWN: Final = 2  # and its sender knows
+LACKS: Final = 4  # it is to be sent again
+
+# A flow's rate control: floats, whose arithmetic both engines do in the same order.
+CONTROL: Final = 16
+K_RATE: Final = 0  # bit/s
+K_TARGET: Final = 1
+K_ALPHA: Final = 2
+K_ALPHA_AT: Final = 3  # when alpha decays next, ps
+K_RISE_AT: Final = 4  # when the timer raises the rate next
+K_TIMES: Final = 5  # rises by the timer since the last cut
+K_ROUNDS: Final = 6  # rises by the byte counter
+K_BYTES: Final = 7  # bytes towards the next of those
+K_LINE: Final = 8  # the rate of its port
+
+# Parameters of rate control.
+D_G: Final = 0
+D_RAI: Final = 1
+D_HAI: Final = 2
+D_ALPHA_PERIOD: Final = 3
+D_RISE_PERIOD: Final = 4
+D_RISE_BYTES: Final = 5
+D_FAST: Final = 6
+D_LEAST: Final = 7
+D_NOTICE_PERIOD: Final = 8
+PARAMETERS: Final = 32
+
+IDLE: Final = 0
+READY: Final = 1
+HELD: Final = 2
+DONE: Final = 3
+
+# The run as a whole.
+X_FREE: Final = 0  # first free chunk of the frame store
+X_LEFT: Final = 1  # how many are free
+X_NOW: Final = 2  # start of the window that is computed
+X_DATA_HOPS: Final = 3
+X_CONTROL_HOPS: Final = 4
+X_OPEN: Final = 5  # flows not finished
+X_LOST: Final = 6  # frames dropped
+X_LOST_TIME: Final = 7
+X_LOST_PORT: Final = 8
+X_EVENTS: Final = 9
+X_NODE: Final = 10  # where to go on after a halt inside a window
+X_UNTIL: Final = 11  # end of that window
+X_NAKS: Final = 12
+X_RESENT: Final = 13
+X_RESERVE: Final = 14  # chunks that one node may need in one window
+X_TRIMMED: Final = 15
+X_LAST: Final = 16  # time of the last event
+COUNTERS: Final = 24
+
+# Settings.
+C_CLASSES: Final = 0
+C_PAYLOAD: Final = 1
+C_HEADER: Final = 2
+C_CONTROL: Final = 3  # bytes of a control frame
+C_WINDOW: Final = 4  # ps of lookahead
+C_LOSSLESS: Final = 5  # bit c: class c is lossless
+C_QUANTA: Final = 6  # bit times of a pause, 0: until taken back
+C_RESPONSE: Final = 7  # ps from a pause's arrival to its effect
+C_ALPHA: Final = 8  # dynamic threshold: numerator, 0 if static
+C_ALPHA_OF: Final = 9  # and denominator
+C_RETRY: Final = 10  # ps to a retransmission by time, NEVER if none
+C_ACK_EVERY: Final = 11
+C_RELIABILITY: Final = 12  # 0 go-back-N, 1 selective repeat
+C_SPRAY: Final = 13  # 1: packets of a flow take its paths in turn
+C_KMIN: Final = 14
+C_KMAX: Final = 15
+C_PMAX: Final = 16  # of 2**32
+C_SEED: Final = 17
+C_TRIM: Final = 18
+C_CC: Final = 19
+C_INORDER: Final = 20  # 1: a gap in sequence numbers means loss
+C_HYSTERESIS: Final = 21  # bytes below a threshold from which a peer may send again
+SETTINGS: Final = 32
+
+NO_CONTROL: Final = 0
+DCQCN: Final = 1
+
+RUNNING: Final = 0
+ENDED: Final = 1
+STUCK: Final = 2
+FULL: Final = 3
+
+
+def warm() -> None:
+    """Nothing here is compiled."""

@@ -1,0 +1,275 @@
+"""A port: what it sends next, and the wire it sends it on."""
+
+from ctestbed.core.jit import part
+from ctestbed.transport.packet import kernels_layout as at
+from ctestbed.transport.packet.kernels_control import pace
+from ctestbed.transport.packet.kernels_store import drop_head, put
+
+NOWHERE = 0xFFFFFF
+"""In place of an ingress port: the frame was born here."""
+
+PS_PER_SECOND = 10**12
+
+
+@part
+def launch(ports, wires, due, store, chain, run, port, now, size, flow, place, stamp):
+    """Start sending a frame: the transmitter is busy, and the frame arrives at the far end."""
+    per_byte = ports[port, at.P_PSB]
+    if per_byte > 0:
+        free = now + size * per_byte
+    else:
+        free = now - (-size * 8 * PS_PER_SECOND) // ports[port, at.P_RATE]
+    ports[port, at.P_FREE] = free
+    when = free + ports[port, at.P_DELAY]
+    wire = ports[port, at.P_PEER]
+    count = wires[wire, at.W_COUNT]
+    tail = wires[wire, at.W_TAIL] if count > 0 else -1
+    slot = put(store, chain, run, tail, when, flow, place, stamp)
+    wires[wire, at.W_TAIL] = slot
+    wires[wire, at.W_COUNT] = count + 1
+    if count == 0:
+        wires[wire, at.W_HEAD] = slot
+        wires[wire, at.W_NEXT] = when
+        node = ports[port, at.P_PEER_NODE]
+        due[node] = min(due[node], when)
+
+
+@part
+def add_control(ports, store, chain, run, port, flow, place, stamp):
+    """Queue a control frame; it goes before all data."""
+    count = ports[port, at.P_COUNT]
+    tail = ports[port, at.P_TAIL] if count > 0 else -1
+    slot = put(store, chain, run, tail, 0, flow, place, stamp)
+    if count == 0:
+        ports[port, at.P_HEAD] = slot
+    ports[port, at.P_TAIL] = slot
+    ports[port, at.P_COUNT] = count + 1
+
+
+@part
+def enter_ring(ports, flows, port, flow):
+    """Let a flow take its turn at its port, after all that wait now."""
+    first = ports[port, at.P_RING]
+    if first < 0:
+        flows[flow, at.S_AFTER] = flow
+        flows[flow, at.S_BEFORE] = flow
+        ports[port, at.P_RING] = flow
+    else:
+        last = flows[first, at.S_BEFORE]
+        flows[flow, at.S_AFTER] = first
+        flows[flow, at.S_BEFORE] = last
+        flows[last, at.S_AFTER] = flow
+        flows[first, at.S_BEFORE] = flow
+    flows[flow, at.S_STATE] = at.READY
+
+
+@part
+def leave_ring(ports, flows, port, flow):
+    """Take a flow out of its port's turns: it waits for its window, or has sent all."""
+    after = flows[flow, at.S_AFTER]
+    if after == flow:
+        ports[port, at.P_RING] = -1
+    else:
+        before = flows[flow, at.S_BEFORE]
+        flows[before, at.S_AFTER] = after
+        flows[after, at.S_BEFORE] = before
+        if ports[port, at.P_RING] == flow:
+            ports[port, at.P_RING] = after
+    flows[flow, at.S_STATE] = at.HELD
+
+
+@part
+def pause_order(ports, queues, settings, port):
+    """Take what the peer is to be told: classes that hear << 32 | those of them that must stop."""
+    asks = ports[port, at.P_ASKS]
+    ports[port, at.P_ASKS] = 0
+    off = 0
+    for klass in range(settings[at.C_CLASSES]):
+        queue = port * settings[at.C_CLASSES] + klass
+        if asks >> klass & 1 and queues[queue, at.Q_OFF]:
+            off |= 1 << klass
+    return asks << 32 | off
+
+
+@part
+def next_sender(ports, queues, flows, settings, port, now):
+    """Return the next flow that may send, or -1 - (when to look again, NEVER if unknown)."""
+    first = ports[port, at.P_RING]
+    wake = at.NEVER
+    flow = first
+    while True:
+        queue = port * settings[at.C_CLASSES] + flows[flow, at.S_CLASS]
+        until = queues[queue, at.Q_UNTIL]
+        if queues[queue, at.Q_PAUSED] <= now < until:
+            wake = min(wake, until)
+        elif flows[flow, at.S_PACED] > now:
+            wake = min(wake, flows[flow, at.S_PACED])
+        else:
+            return flow
+        flow = flows[flow, at.S_AFTER]
+        if flow == first:
+            return -1 - wake
+
+
+@part
+def make_packet(ports, flows, marks, control, alarms, settings, parameters, port, now, flow):
+    """Take the number of a flow's next packet, one to be sent again first; end the flow's turn."""
+    if flows[flow, at.S_REPAIR] > 0:
+        number = flows[flow, at.S_SCAN]
+        first = flows[flow, at.S_BITS]
+        while marks[first + number] & at.LACKS == 0:
+            number += 1
+        marks[first + number] ^= at.LACKS
+        flows[flow, at.S_SCAN] = number + 1
+        flows[flow, at.S_REPAIR] -= 1
+    else:
+        number = flows[flow, at.S_NEXT]
+        flows[flow, at.S_NEXT] = number + 1
+        if settings[at.C_RELIABILITY]:
+            flows[flow, at.S_SCAN] = min(flows[flow, at.S_SCAN], number + 1)
+    ports[port, at.P_RING] = flows[flow, at.S_AFTER]
+    following = flows[flow, at.S_NEXT]
+    repair = flows[flow, at.S_REPAIR]
+    ahead = following - flows[flow, at.S_ACKED] - repair
+    all_sent = following == flows[flow, at.S_TOTAL] and repair == 0
+    if all_sent or ahead >= flows[flow, at.S_WINDOW]:
+        leave_ring(ports, flows, port, flow)
+    if settings[at.C_CC] == at.DCQCN:
+        size = settings[at.C_HEADER] + settings[at.C_PAYLOAD]
+        flows[flow, at.S_PACED] = pace(control, parameters, flow, now, size)
+    if settings[at.C_RETRY] < at.NEVER and flows[flow, at.S_DEADLINE] == at.NEVER:
+        late = now + settings[at.C_RETRY]
+        flows[flow, at.S_DEADLINE] = late
+        alarms[port, at.A_TIMER] = min(alarms[port, at.A_TIMER], late)
+    return number
+
+
+@part
+def next_class(queues, settings, port, now):
+    """Return the first class with a frame that may go, or -1 - (when to look, NEVER if unknown)."""
+    wake = at.NEVER
+    classes = settings[at.C_CLASSES]
+    for klass in range(classes):
+        queue = port * classes + klass
+        if queues[queue, at.Q_COUNT] > 0:
+            if not queues[queue, at.Q_PAUSED] <= now < queues[queue, at.Q_UNTIL]:
+                return klass
+            wake = min(wake, queues[queue, at.Q_UNTIL])
+    return -1 - wake
+
+
+@part
+def something_waits(ports, queues, settings, port):
+    """Tell whether a busy port must be looked at when its transmitter falls free."""
+    if ports[port, at.P_OWED] >= 0 or ports[port, at.P_COUNT] > 0 or ports[port, at.P_RING] >= 0:
+        return True
+    if ports[port, at.P_ASKS]:
+        return True
+    for klass in range(settings[at.C_CLASSES]):
+        if queues[port * settings[at.C_CLASSES] + klass, at.Q_COUNT] > 0:
+            return True
+    return False
+
+
+@part
+def serve(
+    ports, queues, flows, marks, control, alarms, wires, due, store, chain, run, settings,
+    parameters, port, now,
+):  # fmt: skip
+    """Start the next frame if the transmitter is free; ask to be woken where something waits.
+
+    Pauses go first, then control frames, then data that waits here, then flows that begin here.
+    """
+    classes = settings[at.C_CLASSES]
+    wake = at.NEVER
+    if ports[port, at.P_FREE] <= now:
+        size = 0
+        flow = 0
+        place = 0
+        stamp = 0
+        head = -1
+        klass = -1
+        if ports[port, at.P_ASKS]:
+            size = settings[at.C_CONTROL]
+            flow = pause_order(ports, queues, settings, port)
+            place = at.PAUSE << 5
+        elif ports[port, at.P_COUNT] > 0:
+            head = ports[port, at.P_HEAD]
+        else:
+            klass = next_class(queues, settings, port, now)
+            if klass >= 0:
+                head = queues[port * classes + klass, at.Q_HEAD]
+            else:
+                wake = -1 - klass
+        if head >= 0:
+            flow, place, stamp = (
+                store[head, at.F_FLOW],
+                store[head, at.F_PLACE],
+                store[head, at.F_STAMP],
+            )
+            size = stamp & 0xFFFF
+            left = 0
+            if klass < 0:
+                left = ports[port, at.P_COUNT] - 1
+                ports[port, at.P_COUNT] = left
+            else:
+                queue = port * classes + klass
+                left = queues[queue, at.Q_COUNT] - 1
+                queues[queue, at.Q_COUNT] = left
+                queues[queue, at.Q_BYTES] -= size
+                ports[port, at.P_OWED] = ((place >> 8) & NOWHERE) * classes + klass
+                ports[port, at.P_BYTES] = size
+            after = drop_head(chain, run, head, left == 0)
+            if klass < 0:
+                ports[port, at.P_HEAD] = after
+            else:
+                queues[port * classes + klass, at.Q_HEAD] = after
+        elif size == 0 and ports[port, at.P_RING] >= 0:
+            flow = next_sender(ports, queues, flows, settings, port, now)
+            if flow < 0:
+                wake = min(wake, -1 - flow)
+            else:
+                klass = flows[flow, at.S_CLASS]
+                place = flows[flow, at.S_HOPS]
+                number = make_packet(
+                    ports, flows, marks, control, alarms, settings, parameters, port, now, flow
+                )
+                if settings[at.C_SPRAY]:
+                    place += number % flows[flow, at.S_PATHS] * flows[flow, at.S_STRIDE]
+                last = number == flows[flow, at.S_TOTAL] - 1
+                size = settings[at.C_HEADER]
+                size += flows[flow, at.S_LAST] if last else settings[at.C_PAYLOAD]
+                flow = flow << 32 | number
+                place = place << 32 | NOWHERE << 8 | at.DATA << 5 | klass << 2
+                stamp = now << 16 | size
+        if size > 0:
+            if klass >= 0:
+                queue = port * classes + klass
+                queues[queue, at.Q_SENT] += size
+                queues[queue, at.Q_FRAMES] += 1
+                run[at.X_DATA_HOPS] += 1
+            else:
+                run[at.X_CONTROL_HOPS] += 1
+            launch(ports, wires, due, store, chain, run, port, now, size, flow, place, stamp)
+    if ports[port, at.P_FREE] > now:
+        wake = (
+            ports[port, at.P_FREE] if something_waits(ports, queues, settings, port) else at.NEVER
+        )
+    alarms[port, at.A_WAKE] = min(alarms[port, at.A_WAKE], wake)
+
+
+@part
+def ask(ports, queues, alarms, settings, port, klass, now):
+    """Have the state of a class said to the peer as soon as the transmitter is free."""
+    ports[port, at.P_ASKS] |= 1 << klass
+    queue = port * settings[at.C_CLASSES] + klass
+    again = at.NEVER
+    if settings[at.C_QUANTA] and queues[queue, at.Q_OFF]:
+        span = settings[at.C_QUANTA] * PS_PER_SECOND // ports[port, at.P_RATE]
+        again = now + span // 2
+        alarms[port, at.A_TIMER] = min(alarms[port, at.A_TIMER], again)
+    queues[queue, at.Q_ASK] = again
+
+
+def warm() -> None:
+    """Compiled with the kernels that call them."""

@@ -1,0 +1,261 @@
+"""From arrays that people understand to the rows that the kernels walk, and back."""
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from ctestbed.transport.packet import kernels_layout as at
+from ctestbed.transport.packet.problem import (
+    BIT_TIMES_OF_QUANTUM,
+    Column,
+    LinkClassLimits,
+    PacketFlows,
+    PacketNetwork,
+    PacketSettings,
+)
+
+PS_PER_SECOND: Final = 10**12
+CHUNK: Final = 8
+_LINE_WORDS: Final = 8
+
+
+@dataclass(slots=True)
+class State:
+    """Everything a run changes, and the maps back to links and flows."""
+
+    ports: Column
+    queues: Column
+    nodes: Column
+    flows: Column
+    marks: Column
+    control: Column
+    order: Column
+    hops: Column
+    back: Column
+    alarms: Column
+    wires: Column
+    due: Column
+    store: Column
+    chain: Column
+    run: Column
+    settings: Column
+    parameters: Column
+    heap: Column
+    link_of_port: Column
+
+    def arguments(self) -> tuple[Column, ...]:
+        """Return the arrays in the order that the kernels take them."""
+        return (
+            self.ports, self.queues, self.nodes, self.flows, self.marks, self.control, self.order,
+            self.hops, self.back, self.alarms, self.wires, self.due, self.store, self.chain,
+            self.run, self.settings, self.parameters, self.heap,
+        )  # fmt: skip
+
+
+def pack(
+    network: PacketNetwork, flows: PacketFlows, limits: LinkClassLimits, settings: PacketSettings
+) -> State:
+    """Lay out the links that paths use, node by node, and the flows."""
+    used = np.unique(network.links)
+    both = np.union1d(used, used ^ 1)
+    place = np.lexsort((both, network.tail[both]))
+    link_of_port = both[place]
+    node_ids, node_of_port, counts = np.unique(
+        network.tail[link_of_port], return_inverse=True, return_counts=True
+    )
+    count = len(link_of_port)
+    port_of_link = np.full(len(network.tail), -1, np.int64)
+    port_of_link[link_of_port] = np.arange(count)
+    peer = port_of_link[link_of_port ^ 1]
+    words = np.zeros((count, at.PORT), np.int64)
+    rate = network.rate[link_of_port]
+    words[:, at.P_PEER] = peer
+    words[:, at.P_LINK] = link_of_port
+    words[:, at.P_PEER_NODE] = node_of_port[peer]
+    words[:, at.P_PSB] = np.where(8 * PS_PER_SECOND % rate == 0, 8 * PS_PER_SECOND // rate, 0)
+    words[:, at.P_RATE] = rate
+    words[:, at.P_DELAY] = network.delay[link_of_port]
+    words[:, at.P_OWED] = -1
+    words[:, at.P_RING] = -1
+    nodes = np.zeros((len(node_ids), at.NODE), np.int64)
+    nodes[:, at.N_FIRST] = np.cumsum(counts) - counts
+    nodes[:, at.N_PORTS] = counts
+    nodes[:, at.N_SHARED] = settings.shared
+    nodes[:, at.N_POOL_SIZE] = settings.headroom_pool
+    rows, order = _flow_rows(network, flows, words, port_of_link)
+    _cut(rows, flows.sizes, settings)
+    marks = np.zeros(
+        int(rows[:, at.S_TOTAL].sum()) if settings.reliability == "sr" else 1, np.uint8
+    )
+    control = _control_rows(words[rows[:, at.S_PORT], at.P_RATE])
+    hops = _hops(network, port_of_link)
+    back = np.where(hops >= 0, peer[hops], -1).astype(np.int32)
+    alarms = np.full((count, at.ALARM), at.NEVER, np.int64)
+    has = words[:, at.P_START] < words[:, at.P_STOP]
+    alarms[has, at.A_TIMER] = rows[order[words[has, at.P_START]], at.S_START]
+    due = np.full(len(node_ids), at.NEVER, np.int64)
+    np.minimum.at(due, node_of_port, alarms[:, at.A_TIMER])
+    wires = np.full((count, at.WIRE), 0, np.int64)
+    wires[:, at.W_NEXT] = at.NEVER
+    run = np.zeros(at.COUNTERS, np.int64)
+    run[at.X_OPEN] = len(rows)
+    slowest = _control_time(settings, rate)
+    window = int((slowest + network.delay[link_of_port]).min())
+    run[at.X_RESERVE] = _reserve(window, slowest, counts, node_of_port)
+    chunks = max(1024, 2 * int(run[at.X_RESERVE]))
+    heap = np.zeros(8 * int(counts.max()) + 64, np.int64)
+    state = State(
+        aligned(words), aligned(_queue_rows(limits, link_of_port, settings)),
+        aligned(nodes), aligned(rows), marks, control, order, hops, back, aligned(alarms),
+        aligned(wires), due, np.zeros((0, at.FRAME), np.int64), np.zeros(0, np.int64), run,
+        _settings_row(settings, window), _parameters(settings), heap,
+        link_of_port,
+    )  # fmt: skip
+    grow(state, chunks)
+    return state
+
+
+def aligned(rows: Column) -> Column:
+    """Return a copy that begins on a cache line, so that a row of 64 bytes touches one."""
+    room = np.zeros(rows.size + _LINE_WORDS, np.int64)
+    skip = -room.ctypes.data % (8 * _LINE_WORDS) // 8
+    copy = room[skip : skip + rows.size].reshape(rows.shape)
+    copy[...] = rows
+    return copy
+
+
+def grow(state: State, chunks: int) -> None:
+    """Add chunks to the frame store."""
+    old = len(state.chain)
+    more = np.zeros((chunks * CHUNK, at.FRAME), np.int64)
+    state.store = aligned(np.concatenate([state.store, more]))
+    chain = np.arange(old + 1, old + chunks + 1)
+    chain[-1] = state.run[at.X_FREE] if state.run[at.X_LEFT] else -1
+    state.chain = np.concatenate([state.chain, chain])
+    state.run[at.X_FREE] = old
+    state.run[at.X_LEFT] += chunks
+
+
+def _control_time(settings: PacketSettings, rate: Column) -> Column:
+    return -(-settings.control * 8 * PS_PER_SECOND // rate)
+
+
+def _reserve(window: int, control: Column, counts: Column, node_of_port: Column) -> int:
+    """Return the chunks that the frames of one node's window can fill at most, on any node."""
+    frames = window // control + 2
+    per_node = np.bincount(node_of_port, weights=2 * (frames // CHUNK + 2), minlength=len(counts))
+    return int(per_node.max())
+
+
+def _flow_rows(
+    network: PacketNetwork, flows: PacketFlows, words: Column, port_of_link: Column
+) -> tuple[Column, Column]:
+    count = len(flows.sizes)
+    rows = np.zeros((count, at.FLOW), np.int64)
+    first_link = network.links[network.offsets[flows.first_path]]
+    port = port_of_link[first_link]
+    rows[:, at.S_HOPS] = network.offsets[flows.first_path] + flows.first_path + 1
+    rows[:, at.S_CLASS] = flows.classes
+    rows[:, at.S_START] = flows.starts
+    rows[:, at.S_FINISH] = -1
+    rows[:, at.R_DONE] = -1
+    rows[:, at.S_DEADLINE] = at.NEVER
+    rows[:, at.S_PATHS] = flows.paths
+    rows[:, at.S_PORT] = port
+    length = network.offsets[flows.first_path + 1] - network.offsets[flows.first_path]
+    rows[:, at.S_STRIDE] = length + 1
+    order = np.lexsort((np.arange(count), flows.starts, port))
+    first = np.searchsorted(port[order], np.arange(len(words) + 1))
+    words[:, at.P_START], words[:, at.P_STOP] = first[:-1], first[1:]
+    return rows, order.astype(np.int64)
+
+
+def _cut(rows: Column, sizes: Column, settings: PacketSettings) -> None:
+    """Cut each flow into packets of `payload` bytes and a last one of the rest."""
+    packets = -(-sizes // settings.payload)
+    rows[:, at.S_TOTAL] = packets
+    rows[:, at.S_LAST] = sizes - (packets - 1) * settings.payload
+    rows[:, at.S_WINDOW] = settings.max_in_flight
+    if settings.reliability == "sr":
+        rows[:, at.S_BITS] = np.cumsum(packets) - packets
+
+
+def _control_rows(rate: Column) -> Column:
+    rows = np.zeros((len(rate), at.CONTROL), np.float64)
+    rows[:, [at.K_RATE, at.K_TARGET, at.K_LINE]] = rate[:, None]
+    rows[:, at.K_ALPHA] = 1.0
+    rows[:, [at.K_ALPHA_AT, at.K_RISE_AT]] = float(at.NEVER)
+    return rows
+
+
+def _parameters(settings: PacketSettings) -> Column:
+    row = np.zeros(at.PARAMETERS, np.float64)
+    dcqcn = settings.dcqcn
+    for column, value in {
+        at.D_G: dcqcn.g,
+        at.D_RAI: dcqcn.additive_increase,
+        at.D_HAI: dcqcn.hyper_increase,
+        at.D_ALPHA_PERIOD: dcqcn.alpha_period,
+        at.D_RISE_PERIOD: dcqcn.rise_period,
+        at.D_RISE_BYTES: dcqcn.rise_bytes,
+        at.D_FAST: dcqcn.fast_recovery,
+        at.D_LEAST: dcqcn.least_rate,
+        at.D_NOTICE_PERIOD: dcqcn.notice_period,
+    }.items():
+        row[column] = value
+    return row
+
+
+def _hops(network: PacketNetwork, port_of_link: Column) -> Column:
+    """Return the ports of all paths, -1 before, between and after them."""
+    paths = len(network.offsets) - 1
+    hops = np.full(len(network.links) + paths + 1, -1, np.int64)
+    path_of = np.repeat(np.arange(paths), np.diff(network.offsets))
+    hops[np.arange(len(network.links)) + path_of + 1] = port_of_link[network.links]
+    return hops.astype(np.int32)
+
+
+def _queue_rows(limits: LinkClassLimits, link_of_port: Column, settings: PacketSettings) -> Column:
+    rows = np.zeros((len(link_of_port), settings.classes, at.QUEUE), np.int64)
+    arriving = link_of_port ^ 1
+    for column, values, links in (
+        (at.Q_XOFF, limits.xoff, arriving),
+        (at.Q_XON, limits.xon, arriving),
+        (at.Q_ROOM, limits.headroom, arriving),
+        (at.Q_LIMIT, limits.queue, link_of_port),
+    ):
+        rows[:, :, column] = values[links][:, None]
+    rows[:, :, at.Q_ASK] = at.NEVER
+    rows[:, :, at.Q_FIRST] = at.NEVER
+    return rows.reshape(-1, at.QUEUE)
+
+
+def _settings_row(settings: PacketSettings, window: int) -> Column:
+    row = np.zeros(at.SETTINGS, np.int64)
+    for column, value in {
+        at.C_CLASSES: settings.classes,
+        at.C_PAYLOAD: settings.payload,
+        at.C_HEADER: settings.header,
+        at.C_CONTROL: settings.control,
+        at.C_WINDOW: window,
+        at.C_LOSSLESS: settings.lossless,
+        at.C_QUANTA: settings.pause_quanta * BIT_TIMES_OF_QUANTUM,
+        at.C_RESPONSE: settings.pause_response,
+        at.C_ALPHA: settings.alpha[0],
+        at.C_ALPHA_OF: settings.alpha[1],
+        at.C_RETRY: settings.retry,
+        at.C_ACK_EVERY: settings.ack_every,
+        at.C_RELIABILITY: int(settings.reliability == "sr"),
+        at.C_SPRAY: int(settings.spray),
+        at.C_KMIN: settings.mark_from,
+        at.C_KMAX: settings.mark_all,
+        at.C_PMAX: settings.mark_share,
+        at.C_SEED: settings.seed,
+        at.C_INORDER: int(not settings.spray),
+        at.C_TRIM: int(settings.trim),
+        at.C_CC: {"none": at.NO_CONTROL, "dcqcn": at.DCQCN}[settings.congestion],
+        at.C_HYSTERESIS: settings.hysteresis,
+    }.items():
+        row[column] = value
+    return row

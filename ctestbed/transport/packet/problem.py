@@ -1,0 +1,164 @@
+"""What the packet engine is given and what it gives back: integer arrays and a few settings."""
+
+from dataclasses import dataclass
+from typing import Any, Final, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ctestbed.transport.packet.kernels_layout import NEVER
+
+Column: TypeAlias = NDArray[Any]
+
+BIT_TIMES_OF_QUANTUM: Final = 512
+MAX_QUANTA: Final = 65535
+
+
+@dataclass(frozen=True, slots=True)
+class PacketNetwork:
+    """Directed links and the paths over them.
+
+    Directed link d goes from node `tail[d]` to `head[d]` at `rate[d]` bit/s in `delay[d]` ps; its
+    reverse is d ^ 1. Path p is `links[offsets[p]:offsets[p + 1]]`.
+    """
+
+    tail: Column
+    head: Column
+    rate: Column
+    delay: Column
+    offsets: Column
+    links: Column
+
+
+@dataclass(frozen=True, slots=True)
+class PacketFlows:
+    """Flows: bytes, start in ps, class; flow f has `paths[f]` paths from `first_path[f]` on."""
+
+    sizes: Column
+    starts: Column
+    classes: Column
+    first_path: Column
+    paths: Column
+
+
+@dataclass(frozen=True, slots=True)
+class LinkClassLimits:
+    """Bytes per port and class, one value per directed link (of the port that receives it)."""
+
+    xoff: Column
+    xon: Column
+    headroom: Column
+    queue: Column
+
+
+@dataclass(frozen=True, slots=True)
+class DCQCN:
+    """Parameters of DCQCN, by default those of Zhu et al. (SIGCOMM 2015), figure 13: 40 Gb/s.
+
+    Rates in bit/s, periods in ps. `fast_recovery` counts the rises before the additive ones.
+    """
+
+    g: float = 1 / 256
+    additive_increase: float = 40e6
+    hyper_increase: float = 400e6
+    alpha_period: float = 55e6
+    rise_period: float = 55e6
+    rise_bytes: float = 10e6
+    fast_recovery: float = 5
+    least_rate: float = 40e6
+    notice_period: float = 50e6
+
+
+@dataclass(frozen=True, slots=True)
+class PacketSettings:
+    """How frames are formed, queued, paused and repeated. Sizes in bytes, times in ps."""
+
+    payload: int = 4000
+    header: int = 64
+    control: int = 64
+    classes: int = 1
+    lossless: int = 1
+    """Bit c is set where class c is lossless."""
+    pause_quanta: int = 0
+    """Quanta of 512 bit times that a pause lasts; 0: until it is taken back."""
+    pause_response: int = 0
+    alpha: tuple[int, int] = (0, 1)
+    """Share of the free buffer that one queue may take, as a fraction; 0: static thresholds."""
+    hysteresis: int = 0
+    shared: int = NEVER
+    headroom_pool: int = NEVER
+    retry: int = NEVER
+    ack_every: int = 1
+    reliability: Literal["gbn", "sr"] = "gbn"
+    spray: bool = False
+    mark_from: int = NEVER
+    mark_all: int = NEVER
+    mark_share: int = 0
+    """Of 2**32: the chance of a mark just below `mark_all`."""
+    max_in_flight: int = NEVER
+    trim: bool = False
+    congestion: Literal["none", "dcqcn"] = "none"
+    dcqcn: DCQCN = DCQCN()
+    seed: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class PortRecord:
+    """What each used port saw, a row per directed link and a column per class; bytes and ps."""
+
+    links: Column
+    waiting_max: Column
+    """Of frames that wait to leave by the link."""
+    entered_max: Column
+    """Of frames that came in by it and had not left the switch; so too below."""
+    headroom_max: Column
+    drops: Column
+    pauses: Column
+    """Pauses told to the link's sender, refreshes apart."""
+    paused: Column
+    """How long the link's sender heeded them."""
+    marks: Column
+    sent_bytes: Column
+    sent_frames: Column
+    first_drop: Column
+    """NEVER where nothing was dropped."""
+
+
+@dataclass(frozen=True, slots=True)
+class PacketOutcome:
+    """What became of the flows and ports. Times in ps; -1: not finished.
+
+    `finish` is when the sender knew that all had come, `delivered` when it had. `ended` is False
+    where the horizon came first, or (`stuck`) nothing could happen any more.
+    """
+
+    finish: Column
+    delivered: Column
+    resent: Column
+    ended: bool
+    stuck: bool
+    now: int
+    lost: int
+    trimmed: int
+    data_hops: int
+    control_hops: int
+    ports: PortRecord
+    events: int = 0
+    cpu: float = 0.0
+
+
+def one_cable(
+    size: int,
+) -> tuple[PacketNetwork, PacketFlows, LinkClassLimits, PacketSettings]:
+    """Return the smallest problem: one flow over one cable of 100 Gb/s and 1 us."""
+
+    def column(*values: int) -> Column:
+        return np.array(values, np.int64)
+
+    network = PacketNetwork(
+        column(0, 1), column(1, 0), column(10**11, 10**11), column(10**6, 10**6), column(0, 1),
+        column(0),
+    )  # fmt: skip
+    flows = PacketFlows(column(size), column(0), column(0), column(0), column(1))
+    free = column(NEVER, NEVER)
+    return network, flows, LinkClassLimits(free, free, free, free), PacketSettings()

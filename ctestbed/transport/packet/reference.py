@@ -1,0 +1,688 @@
+"""The packet engine in plain Python: the oracle of the compiled one, and quick for small runs.
+
+One heap of events in order of (time, rank, directed link): a transmitter falls free (or a pause
+runs out), a frame arrives, a timer fires. A port's transmitter sends, in this order: the pause that
+its peer is to hear, control frames, data that waits in the switch, data of flows that begin here.
+"""
+
+from collections import deque
+from dataclasses import dataclass, field
+from heapq import heappop, heappush
+from typing import Final
+
+import numpy as np
+
+from ctestbed.transport.packet.kernels_layout import NEVER
+from ctestbed.transport.packet.problem import (
+    BIT_TIMES_OF_QUANTUM,
+    Column,
+    LinkClassLimits,
+    PacketFlows,
+    PacketNetwork,
+    PacketOutcome,
+    PacketSettings,
+    PortRecord,
+)
+
+WAKE: Final = 0
+ARRIVAL: Final = 1
+TIMER: Final = 2
+PS_PER_SECOND: Final = 10**12
+_MASK: Final = 2**64 - 1
+
+
+@dataclass(slots=True)
+class Frame:
+    """A frame: `hop` is where on its path it is; `entered` the class it is accounted to."""
+
+    kind: str
+    size: int
+    flow: "Flow | None" = None
+    number: int = 0
+    path: list[int] = field(default_factory=list)
+    hop: int = 0
+    klass: int = 0
+    stamp: int = 0
+    marked: bool = False
+    trimmed: bool = False
+    entered: "Queue | None" = None
+    orders: dict[int, bool] = field(default_factory=dict)
+    """Of a pause frame: which classes hear, and whether they must stop."""
+
+
+@dataclass(slots=True)
+class Queue:
+    """A class of a port: `frames` wait to leave by it, `entered` bytes came in by it."""
+
+    port: "Port"
+    klass: int
+    xoff: int
+    xon: int
+    room: int
+    limit: int
+    frames: deque[Frame] = field(default_factory=deque)
+    waiting: int = 0
+    paused_from: int = 0
+    paused_until: int = 0
+    entered: int = 0
+    over: int = 0
+    off: bool = False
+    ask_at: int = NEVER
+    waiting_max: int = 0
+    entered_max: int = 0
+    over_max: int = 0
+    drops: int = 0
+    pauses: int = 0
+    paused: int = 0
+    marks: int = 0
+    sent_bytes: int = 0
+    sent_frames: int = 0
+    first_drop: int = NEVER
+
+    def is_paused(self, now: int) -> bool:
+        """Whether the peer keeps this class from sending."""
+        return self.paused_from <= now < self.paused_until
+
+
+@dataclass(slots=True)
+class Node:
+    """A switch or host: its shared buffer and shared headroom, in bytes."""
+
+    shared: int
+    pool: int
+    used: int = 0
+    pooled: int = 0
+
+
+@dataclass(slots=True)
+class Port:
+    """One end of a cable: it sends on directed link `link`, and receives from `link ^ 1`."""
+
+    link: int
+    node: Node
+    rate: int
+    delay: int
+    free: int = 0
+    wake: int = NEVER
+    timer: int = NEVER
+    owed: tuple[Queue, int] | None = None
+    wire: deque[tuple[int, Frame]] = field(default_factory=deque)
+    """What is on its way to this port."""
+    control: deque[Frame] = field(default_factory=deque)
+    asks: set[int] = field(default_factory=set)
+    queues: list[Queue] = field(default_factory=list)
+    ring: deque["Flow"] = field(default_factory=deque)
+    flows: list["Flow"] = field(default_factory=list)
+    begun: int = 0
+
+
+@dataclass(slots=True)
+class Flow:
+    """A flow: what its sender knows, then what its receiver knows, then its rate control."""
+
+    port: Port
+    paths: list[list[int]]
+    packets: int
+    last: int
+    klass: int
+    start: int
+    window: int
+    following: int = 0
+    acked: int = 0
+    finish: int = -1
+    ready: bool = False
+    begun: bool = False
+    deadline: int = NEVER
+    paced: int = 0
+    resent: int = 0
+    repair: set[int] = field(default_factory=set)
+    known: set[int] = field(default_factory=set)
+    expected: int = 0
+    seen: int = 0
+    unacked: int = 0
+    have: set[int] = field(default_factory=set)
+    delivered: int = -1
+    next_notice: int = 0
+    line: float = 0.0
+    rate: float = 0.0
+    target: float = 0.0
+    alpha: float = 1.0
+    alpha_at: float = float(NEVER)
+    rise_at: float = float(NEVER)
+    times: float = 0.0
+    rounds: float = 0.0
+    towards: float = 0.0
+
+
+class Simulation:
+    """One run: build it, `run` it, ask for its `outcome`."""
+
+    def __init__(
+        self,
+        network: PacketNetwork,
+        flows: PacketFlows,
+        limits: LinkClassLimits,
+        settings: PacketSettings,
+    ) -> None:
+        self.settings = settings
+        self.heap: list[tuple[int, int, int]] = []
+        self.nodes: dict[int, Node] = {}
+        self.ports: dict[int, Port] = {}
+        self.now = self.lost = self.trimmed = self.data_hops = self.control_hops = 0
+        links = set(network.links.tolist())
+        for link in sorted(links | {link ^ 1 for link in links}):
+            self._add_port(network, limits, link)
+        self.flows = [self._add_flow(network, flows, f) for f in range(len(flows.sizes))]
+        self.open = len(self.flows)
+        for port in self.ports.values():
+            port.flows.sort(key=lambda flow: flow.start)
+            if port.flows:
+                self._set_timer(port, port.flows[0].start)
+
+    def _add_port(self, network: PacketNetwork, limits: LinkClassLimits, link: int) -> None:
+        place = int(network.tail[link])
+        if place not in self.nodes:
+            self.nodes[place] = Node(self.settings.shared, self.settings.headroom_pool)
+        port = Port(link, self.nodes[place], int(network.rate[link]), int(network.delay[link]))
+        arriving = link ^ 1
+        port.queues = [
+            Queue(
+                port, klass, int(limits.xoff[arriving]), int(limits.xon[arriving]),
+                int(limits.headroom[arriving]), int(limits.queue[link]),
+            )
+            for klass in range(self.settings.classes)
+        ]  # fmt: skip
+        self.ports[link] = port
+
+    def _add_flow(self, network: PacketNetwork, flows: PacketFlows, index: int) -> Flow:
+        first = int(flows.first_path[index])
+        paths = [
+            network.links[int(network.offsets[p]) : int(network.offsets[p + 1])].tolist()
+            for p in range(first, first + int(flows.paths[index]))
+        ]
+        size = int(flows.sizes[index])
+        packets = -(-size // self.settings.payload)
+        port = self.ports[paths[0][0]]
+        flow = Flow(
+            port, paths, packets, size - (packets - 1) * self.settings.payload,
+            int(flows.classes[index]), int(flows.starts[index]), self.settings.max_in_flight,
+        )  # fmt: skip
+        flow.line = flow.rate = flow.target = float(port.rate)
+        port.flows.append(flow)
+        return flow
+
+    # Events.
+
+    def _set_wake(self, port: Port, when: int) -> None:
+        if when < port.wake:
+            port.wake = when
+            heappush(self.heap, (when, WAKE, port.link))
+
+    def _set_timer(self, port: Port, when: int) -> None:
+        if when < port.timer:
+            port.timer = when
+            heappush(self.heap, (when, TIMER, port.link))
+
+    def run(self, horizon: int) -> None:
+        """Settle events until none is left, or `horizon` ps."""
+        while self.heap and self.heap[0][0] <= horizon:
+            now, rank, link = heappop(self.heap)
+            port = self.ports[link]
+            if rank != ARRIVAL and now != (port.wake if rank == WAKE else port.timer):
+                continue  # An earlier one stood in for it.
+            self.now = now
+            if rank == ARRIVAL:
+                self._arrive(port, port.wire.popleft()[1])
+            elif rank == WAKE:
+                port.wake = NEVER
+                other = self._release(port) if port.owed and port.free <= now else None
+                self._serve(port)
+                if other is not None:
+                    self._serve(other)
+            else:
+                port.timer = NEVER
+                self._tick(port)
+                self._serve(port)
+
+    # A port's transmitter.
+
+    def _launch(self, port: Port, frame: Frame) -> None:
+        port.free = self.now - (-frame.size * 8 * PS_PER_SECOND) // port.rate
+        when = port.free + port.delay
+        self.ports[port.link ^ 1].wire.append((when, frame))
+        heappush(self.heap, (when, ARRIVAL, port.link ^ 1))
+
+    def _serve(self, port: Port) -> None:
+        wake = NEVER
+        if port.free <= self.now:
+            wake = self._send_next(port)
+        if port.free > self.now:
+            waits = bool(port.owed or port.control or port.ring or port.asks)
+            waits = waits or any(queue.frames for queue in port.queues)
+            wake = port.free if waits else NEVER
+        self._set_wake(port, wake)
+
+    def _send_next(self, port: Port) -> int:
+        """Start a frame if one may go; return when to look again, NEVER if nothing says so."""
+        if port.asks:
+            orders = {klass: port.queues[klass].off for klass in port.asks}
+            port.asks.clear()
+            self.control_hops += 1
+            self._launch(port, Frame("pause", self.settings.control, orders=orders))
+            return NEVER
+        if port.control:
+            self.control_hops += 1
+            self._launch(port, port.control.popleft())
+            return NEVER
+        wake = NEVER
+        for queue in port.queues:
+            if queue.frames and not queue.is_paused(self.now):
+                frame = queue.frames.popleft()
+                queue.waiting -= frame.size
+                assert frame.entered is not None  # noqa: S101 - whatever waits here came in
+                port.owed = frame.entered, frame.size
+                self._launch_data(port, queue, frame)
+                return NEVER
+            if queue.frames:
+                wake = min(wake, queue.paused_until)
+        for turn, flow in enumerate(port.ring):
+            queue = port.queues[flow.klass]
+            if queue.is_paused(self.now):
+                wake = min(wake, queue.paused_until)
+            elif flow.paced > self.now:
+                wake = min(wake, flow.paced)
+            else:
+                port.ring.rotate(-turn - 1)
+                self._launch_data(port, queue, self._make_packet(flow))
+                return NEVER
+        return wake
+
+    def _launch_data(self, port: Port, queue: Queue, frame: Frame) -> None:
+        queue.sent_bytes += frame.size
+        queue.sent_frames += 1
+        self.data_hops += 1
+        self._launch(port, frame)
+
+    # A flow's sender.
+
+    def _make_packet(self, flow: Flow) -> Frame:
+        settings = self.settings
+        if flow.repair:
+            number = min(flow.repair)
+            flow.repair.remove(number)
+        else:
+            number = flow.following
+            flow.following += 1
+        if not self._may_send(flow):
+            flow.port.ring.remove(flow)
+            flow.ready = False
+        if settings.congestion == "dcqcn":
+            self._pace(flow, settings.header + settings.payload)
+        if settings.retry < NEVER and flow.deadline == NEVER:
+            flow.deadline = self.now + settings.retry
+            self._set_timer(flow.port, flow.deadline)
+        payload = flow.last if number == flow.packets - 1 else settings.payload
+        path = flow.paths[number % len(flow.paths) if settings.spray else 0]
+        return Frame("data", payload + settings.header, flow, number, path, 0, flow.klass, self.now)
+
+    def _may_send(self, flow: Flow) -> bool:
+        if flow.following == flow.packets and not flow.repair:
+            return False
+        return flow.following - flow.acked - len(flow.repair) < flow.window
+
+    def _enter_ring(self, flow: Flow) -> None:
+        if flow.begun and not flow.ready and self._may_send(flow):
+            flow.ready = True
+            flow.port.ring.append(flow)
+
+    def _acknowledge(self, flow: Flow, number: int, *, gap: bool) -> None:
+        if flow.finish >= 0:
+            return
+        if self.settings.retry < NEVER:
+            flow.deadline = self.now + self.settings.retry
+        if self.settings.reliability == "sr":
+            if gap:
+                self._ask_again(flow, number)
+            elif number not in flow.known:
+                flow.known.add(number)
+                flow.repair.discard(number)
+                flow.acked += 1
+        else:
+            flow.acked = max(flow.acked, number)
+            if gap or flow.following < flow.acked:
+                self._rewind(flow)
+        if flow.acked == flow.packets:
+            flow.finish = self.now
+            flow.deadline = NEVER
+            self.open -= 1
+            if flow.ready:
+                flow.port.ring.remove(flow)
+        elif not flow.ready and self._may_send(flow):
+            self._enter_ring(flow)
+            self._serve(flow.port)
+
+    def _ask_again(self, flow: Flow, number: int) -> None:
+        if number not in flow.known and number not in flow.repair and number < flow.following:
+            flow.repair.add(number)
+            flow.resent += 1
+
+    def _rewind(self, flow: Flow) -> None:
+        flow.resent += max(0, flow.following - flow.acked)
+        flow.following = flow.acked
+
+    def _tick(self, port: Port) -> None:
+        """Begin flows, send again what was not acknowledged in time, say pauses again."""
+        while port.begun < len(port.flows) and port.flows[port.begun].start <= self.now:
+            flow = port.flows[port.begun]
+            flow.begun = True
+            self._enter_ring(flow)
+            port.begun += 1
+        if port.begun < len(port.flows):
+            self._set_timer(port, port.flows[port.begun].start)
+        for flow in reversed(port.flows[: port.begun]):
+            if flow.deadline <= self.now:
+                flow.deadline = NEVER
+                if self.settings.reliability == "sr":
+                    for number in range(flow.following):
+                        self._ask_again(flow, number)
+                else:
+                    self._rewind(flow)
+                self._enter_ring(flow)
+            self._set_timer(port, flow.deadline)
+        for queue in port.queues:
+            if queue.off and queue.ask_at <= self.now:
+                self._ask(queue)
+            else:
+                self._set_timer(port, queue.ask_at)
+
+    # DCQCN: what its timers would have done is done when the rate is next needed.
+
+    def _catch_up(self, flow: Flow) -> None:
+        dcqcn = self.settings.dcqcn
+        while flow.alpha_at <= self.now:
+            flow.alpha *= 1.0 - dcqcn.g
+            flow.alpha_at += dcqcn.alpha_period
+        while flow.rise_at <= self.now:
+            flow.times += 1.0
+            flow.rise_at += dcqcn.rise_period
+            self._rise(flow)
+            if flow.rate >= flow.line:
+                flow.rise_at = float(NEVER)
+
+    def _rise(self, flow: Flow) -> None:
+        dcqcn = self.settings.dcqcn
+        past = min(flow.times, flow.rounds) - dcqcn.fast_recovery
+        if past > 0:
+            flow.target += past * dcqcn.hyper_increase
+        elif max(flow.times, flow.rounds) > dcqcn.fast_recovery:
+            flow.target += dcqcn.additive_increase
+        flow.target = min(flow.target, flow.line)
+        flow.rate = min((flow.rate + flow.target) * 0.5, flow.line)
+
+    def _notice(self, flow: Flow) -> None:
+        dcqcn = self.settings.dcqcn
+        self._catch_up(flow)
+        flow.target = flow.rate
+        flow.rate = max(flow.rate * (1.0 - flow.alpha * 0.5), dcqcn.least_rate)
+        flow.alpha = (1.0 - dcqcn.g) * flow.alpha + dcqcn.g
+        flow.alpha_at = self.now + dcqcn.alpha_period
+        flow.rise_at = self.now + dcqcn.rise_period
+        flow.times = flow.rounds = flow.towards = 0.0
+
+    def _pace(self, flow: Flow, size: int) -> None:
+        self._catch_up(flow)
+        flow.paced = self.now
+        if flow.rate < flow.line:
+            flow.towards += size
+            if flow.towards >= self.settings.dcqcn.rise_bytes:
+                flow.towards -= self.settings.dcqcn.rise_bytes
+                flow.rounds += 1.0
+                self._rise(flow)
+            flow.paced = self.now + int(size * 8.0e12 / flow.rate)
+
+    # A node: frames come in.
+
+    def _arrive(self, port: Port, frame: Frame) -> None:
+        if frame.kind == "pause":
+            for klass, stop in sorted(frame.orders.items()):
+                self._heed(port.queues[klass], stop=stop)
+            self._serve(port)
+        elif frame.kind != "data":
+            self._carry_answer(frame)
+        elif frame.hop + 1 == len(frame.path):
+            self._deliver(port, frame)
+        else:
+            out = self.ports[frame.path[frame.hop + 1]]
+            frame.hop += 1
+            if frame.trimmed:
+                out.control.append(frame)
+                self._serve(out)
+            else:
+                self._forward(port, out, frame)
+
+    def _carry_answer(self, frame: Frame) -> None:
+        """Pass an answer one hop back along its packet's path, or hand it to the sender."""
+        assert frame.flow is not None  # noqa: S101 - only pauses have none
+        if frame.hop > 0:
+            frame.hop -= 1
+            back = self.ports[frame.path[frame.hop] ^ 1]
+            back.control.append(frame)
+            self._serve(back)
+        elif frame.kind == "notice":
+            self._notice(frame.flow)
+        else:
+            self._acknowledge(frame.flow, frame.number, gap=frame.kind == "nak")
+
+    def _heed(self, queue: Queue, *, stop: bool) -> None:
+        settings = self.settings
+        if not stop or queue.paused_until <= self.now:
+            queue.paused += max(0, min(self.now, queue.paused_until) - queue.paused_from)
+            queue.paused_from = self.now + settings.pause_response
+            queue.paused_until = self.now
+        if stop:
+            bits = settings.pause_quanta * BIT_TIMES_OF_QUANTUM
+            lasts = settings.pause_response + bits * PS_PER_SECOND // queue.port.rate
+            queue.paused_until = self.now + lasts if bits else NEVER
+
+    def _threshold(self, node: Node, queue: Queue) -> int:
+        share, of = self.settings.alpha
+        if share == 0:
+            return queue.xoff
+        return min(queue.xoff, share * max(0, node.shared - node.used) // of)
+
+    def _ask(self, queue: Queue) -> None:
+        """Have the state of a class said to the peer as soon as the transmitter is free."""
+        queue.port.asks.add(queue.klass)
+        queue.ask_at = NEVER
+        if self.settings.pause_quanta and queue.off:
+            bits = self.settings.pause_quanta * BIT_TIMES_OF_QUANTUM
+            queue.ask_at = self.now + bits * PS_PER_SECOND // queue.port.rate // 2
+            self._set_timer(queue.port, queue.ask_at)
+
+    def _forward(self, port: Port, out: Port, frame: Frame) -> None:
+        queue = port.queues[frame.klass]
+        paused_before = queue.off
+        if not self._admit(queue, out.queues[frame.klass], frame.size):
+            if not self.settings.trim or self.settings.lossless >> frame.klass & 1:
+                queue.drops += 1
+                queue.first_drop = min(queue.first_drop, self.now)
+                self.lost += 1
+                return
+            self.trimmed += 1
+            frame.trimmed, frame.size = True, self.settings.control
+            out.control.append(frame)
+        else:
+            frame.entered = queue
+            self._enqueue(out.queues[frame.klass], frame)
+        self._serve(out)
+        if queue.off and not paused_before and port is not out:
+            self._serve(port)
+
+    def _admit(self, queue: Queue, leaving: Queue, size: int) -> bool:
+        node, settings = queue.port.node, self.settings
+        if not settings.lossless >> queue.klass & 1:
+            limit = leaving.limit
+            if settings.alpha[0]:
+                free = max(0, node.shared - node.used)
+                limit = min(limit, settings.alpha[0] * free // settings.alpha[1])
+            if leaving.waiting + size > limit:
+                return False
+            node.used += size
+        elif queue.entered + size <= self._threshold(node, queue):
+            node.used += size
+        else:
+            if queue.over + size > queue.room or node.pooled + size > node.pool:
+                return False
+            queue.over += size
+            queue.over_max = max(queue.over_max, queue.over)
+            node.pooled += size
+            if not queue.off:
+                queue.off = True
+                queue.pauses += 1
+                self._ask(queue)
+        queue.entered += size
+        if settings.lossless >> queue.klass & 1:
+            queue.entered_max = max(queue.entered_max, queue.entered)
+        return True
+
+    def _enqueue(self, queue: Queue, frame: Frame) -> None:
+        if queue.waiting >= self.settings.mark_from and self._draw(queue):
+            frame.marked = True
+            queue.marks += 1
+        queue.frames.append(frame)
+        queue.waiting += frame.size
+        queue.waiting_max = max(queue.waiting_max, queue.waiting)
+
+    def _draw(self, queue: Queue) -> bool:
+        """Decide on a mark by SplitMix64 over seed, link and the frames sent and held."""
+        settings = self.settings
+        if queue.waiting >= settings.mark_all:
+            return True
+        z = settings.seed + queue.port.link * 0x9E3779B97F4A7C15
+        z = z + (queue.sent_frames + len(queue.frames)) * 0xD1B54A32D192ED03 & _MASK
+        z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9 & _MASK
+        z = (z ^ z >> 27) * 0x94D049BB133111EB & _MASK
+        z ^= z >> 31
+        span = settings.mark_all - settings.mark_from
+        return z >> 32 < settings.mark_share * (queue.waiting - settings.mark_from) // span
+
+    def _release(self, port: Port) -> Port | None:
+        """Give back the bytes of the frame that has left by `port`.
+
+        Returns another port whose peer may send again, if there is one.
+        """
+        assert port.owed is not None  # noqa: S101 - the caller has looked
+        queue, size = port.owed
+        port.owed = None
+        node = port.node
+        queue.entered -= size
+        back = min(queue.over, size)
+        queue.over -= back
+        node.pooled -= back
+        node.used -= size - back
+        level = self._threshold(node, queue) - self.settings.hysteresis
+        if queue.off and queue.entered <= max(0, min(level, queue.xon)):
+            queue.off = False
+            self._ask(queue)
+            return queue.port if queue.port is not port else None
+        return None
+
+    # A flow's receiver.
+
+    def _deliver(self, port: Port, frame: Frame) -> None:
+        flow, number = frame.flow, frame.number
+        assert flow is not None  # noqa: S101 - only pauses have none
+        answers: list[tuple[str, int]] = []
+        if self.settings.congestion == "dcqcn" and frame.marked and flow.next_notice <= self.now:
+            flow.next_notice = self.now + int(self.settings.dcqcn.notice_period)
+            answers.append(("notice", 0))
+        if frame.trimmed:
+            sr = self.settings.reliability == "sr"
+            answers.append(("nak", number if sr else flow.expected))
+        elif self.settings.reliability == "sr":
+            answers += self._receive_any(flow, number)
+        else:
+            answers += self._receive_in_order(flow, number)
+        for kind, what in answers:
+            port.control.append(
+                Frame(
+                    kind, self.settings.control, flow, what, frame.path, frame.hop, frame.klass,
+                    frame.stamp,
+                )
+            )  # fmt: skip
+        if answers:
+            self._serve(port)
+
+    def _receive_any(self, flow: Flow, number: int) -> list[tuple[str, int]]:
+        if number not in flow.have:
+            flow.have.add(number)
+            if len(flow.have) == flow.packets:
+                flow.delivered = self.now
+        gap = range(min(flow.seen, number), number if not self.settings.spray else 0)
+        flow.seen = max(flow.seen, number + 1)
+        return [*(("nak", each) for each in gap), ("ack", number)]
+
+    def _receive_in_order(self, flow: Flow, number: int) -> list[tuple[str, int]]:
+        if number > flow.expected:
+            if flow.seen:
+                return []
+            flow.seen = number + 1
+            return [("nak", flow.expected)]
+        if number == flow.expected:
+            flow.expected += 1
+            flow.seen = 0
+            flow.unacked += 1
+            if flow.expected == flow.packets:
+                flow.delivered = self.now
+            elif flow.unacked < self.settings.ack_every:
+                return []
+        flow.unacked = 0
+        return [("ack", flow.expected)]
+
+    def outcome(self) -> PacketOutcome:
+        """Return what became of the flows and ports."""
+        links = sorted(self.ports)
+        leaving = [self.ports[link].queues for link in links]
+        arriving = [self.ports[link ^ 1].queues for link in links]
+
+        def table(rows: list[list[Queue]], name: str) -> Column:
+            return np.array([[getattr(queue, name) for queue in row] for row in rows], np.int64)
+
+        return PacketOutcome(
+            np.array([flow.finish for flow in self.flows], np.int64),
+            np.array([flow.delivered for flow in self.flows], np.int64),
+            np.array([flow.resent for flow in self.flows], np.int64),
+            ended=not self.open,
+            stuck=bool(self.open) and not self.heap,
+            now=self.now,
+            lost=self.lost,
+            trimmed=self.trimmed,
+            data_hops=self.data_hops,
+            control_hops=self.control_hops,
+            ports=PortRecord(
+                links=np.array(links, np.int64),
+                waiting_max=table(leaving, "waiting_max"),
+                entered_max=table(arriving, "entered_max"),
+                headroom_max=table(arriving, "over_max"),
+                drops=table(arriving, "drops"),
+                pauses=table(arriving, "pauses"),
+                paused=table(leaving, "paused"),
+                marks=table(leaving, "marks"),
+                sent_bytes=table(leaving, "sent_bytes"),
+                sent_frames=table(leaving, "sent_frames"),
+                first_drop=table(arriving, "first_drop"),
+            ),
+        )
+
+
+def simulate_reference(
+    network: PacketNetwork,
+    flows: PacketFlows,
+    limits: LinkClassLimits,
+    settings: PacketSettings,
+    horizon: int = NEVER - 1,
+) -> PacketOutcome:
+    """Run as the compiled engine does, event for event."""
+    simulation = Simulation(network, flows, limits, settings)
+    simulation.run(horizon)
+    return simulation.outcome()
