@@ -120,7 +120,6 @@ def find_format(name: str) -> Format:
     """
     entry = FORMATS.get(name)
     if entry is None:
-        raise InputError(
-            "CTB-T301", f"{name[:40]!r} is no export format", hint=did_you_mean(name, FORMATS)
-        )
+        hint = did_you_mean(name, [*FORMATS, "svg"])
+        raise InputError("CTB-T301", f"{name[:40]!r} is no export format", hint=hint)
     return entry

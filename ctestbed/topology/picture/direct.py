@@ -75,21 +75,10 @@ def _below(view: PlaneView, routers: int, identifier: str) -> tuple[BlockData, B
     return ports, cables
 
 
-def _between(wiring: DragonflyWiring, offset: int) -> int:
-    """Return the global cables between two groups that are `offset` apart round the ring."""
-    others = wiring.g - 1
-    whole, rest = divmod(wiring.a * wiring.h, others)
-    near = min(offset, wiring.g - offset)
-    odd = rest % 2 == 1 and 2 * near == wiring.g
-    return whole + (near <= rest // 2) + odd
-
-
 def _dragonfly(view: PlaneView, wiring: DragonflyWiring) -> SceneData:
     g, a = wiring.g, wiring.a
     scene = _scene(view, "plane", f"{g:,} groups of {a:,} routers", len(view.planes), "")
-    # How many ordered pairs of groups of two runs are `offset` apart follows from their lengths.
     parts = even_runs(g, GROUPS)
-    counts = {offset: _between(wiring, offset) for offset in range(1, g)}
     identifiers = []
     for run in parts:
         name, last = named("group-", run, g)
@@ -104,26 +93,37 @@ def _dragonfly(view: PlaneView, wiring: DragonflyWiring) -> SceneData:
             scene["bundles"].append(_peers(view, LOCAL, (record["id"],) * 2, local))
     for i, first in enumerate(parts):
         for j in range(i, len(parts)):
-            cables = _run_cables(first, parts[j], counts)
+            cables = _run_cables(wiring, first, parts[j]) if g > 1 else 0
             if cables:
                 ends = (identifiers[i], identifiers[j])
                 scene["bundles"].append(_peers(view, GLOBAL, ends, cables))
     return scene
 
 
-def _run_cables(first: range, second: range, counts: dict[int, int]) -> int:
-    """Sum the cables between two runs of groups, or inside one, by how far apart groups are."""
-    if first == second:
-        size = len(first)
-        return sum((size - apart) * counts[apart] for apart in range(1, size))
-    nearest, furthest = second.start - first.stop + 1, second.stop - 1 - first.start
-    total = 0
-    for apart in range(nearest, furthest + 1):
-        # Groups x of the first run with x + apart in the second.
-        low = max(first.start, second.start - apart)
-        high = min(first.stop, second.stop - apart)
-        total += max(high - low, 0) * counts[apart]
-    return total
+def _run_cables(wiring: DragonflyWiring, first: range, second: range) -> int:
+    """Count the global cables between two runs of groups, or inside one, in closed form."""
+    g, (whole, rest) = wiring.g, divmod(wiring.a * wiring.h, wiring.g - 1)
+
+    def apart(low: int, high: int) -> int:
+        return _pairs_up_to(first, second, high) - _pairs_up_to(first, second, low - 1)
+
+    near = rest // 2
+    cables = whole * apart(1, g - 1) + apart(1, near) + apart(g - near, g - 1)
+    return cables + (apart(g // 2, g // 2) if rest % 2 else 0)
+
+
+def _pairs_up_to(first: range, second: range, most: int) -> int:
+    """Count the pairs of one of each run whose difference, second less first, is `most` or less."""
+    size = len(second)
+
+    def clamped_sum(last: int) -> int:
+        if last <= 0:
+            return 0
+        inside = min(last, size)
+        return inside * (inside + 1) // 2 + max(last - size, 0) * size
+
+    start = first.start + most + 1 - second.start
+    return clamped_sum(start + len(first) - 1) - clamped_sum(start - 1)
 
 
 def _offset(wiring: DragonflyWiring, port: int) -> int:

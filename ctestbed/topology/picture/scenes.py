@@ -29,7 +29,7 @@ class Focus:
 
 EVERYTHING: Final = Focus()
 MAX_GROUPS: Final = 16
-"""Sites that differ in more than their names, and are drawn; others by `--site`."""
+"""Sites, or planes of one, that differ in more than their names, and are drawn unasked."""
 
 
 def picture_of(plan: Plan, focus: Focus = EVERYTHING) -> PictureData:
@@ -86,7 +86,9 @@ def _alike_sites(plan: Plan, positions: list[int]) -> list[tuple[int, list[str]]
 def _site_scenes(plan: Plan, position: int, names: list[str], focus: Focus) -> Iterator[SceneData]:
     site = plan.sites[position]
     where = "" if plan.anonymous else f" of site {site.name!r}"
-    for planned, planes in _chosen_planes(site, focus, where):
+    groups = _chosen_planes(site, focus, where)
+    left = sum(len(planes) for _, planes in groups[MAX_GROUPS:])
+    for number, (planned, planes) in enumerate(groups[:MAX_GROUPS], 1):
         _check(planned, focus, f"a plane{where}")
         view = PlaneView(
             plan, position, planned, tuple(planes), tuple(names), focus.pod, focus.leaf
@@ -96,6 +98,8 @@ def _site_scenes(plan: Plan, position: int, names: list[str], focus: Focus) -> I
         if planned.shape.wiring is None and planned.shape.leaves:
             found = clos_scenes(view)
         for scene in found:
+            if left and number == MAX_GROUPS and scene["level"] == "plane":
+                scene["note"] += f"{left} more planes differ; look at one by its number."
             if _near_enough(scene, focus, direct=direct):
                 yield scene
     inside = supernode_scene(plan, position, names)

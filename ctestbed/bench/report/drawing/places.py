@@ -22,6 +22,8 @@ _MOST: Final = 24
 """More sites than this are not drawn round a ring: their trunks are listed alone."""
 _TRUNKS_DRAWN: Final = 120
 _KEY_LINES: Final = 60
+_MARKS: Final = 600
+"""Trunks listed with a mark each; the rest share one."""
 _ABREAST: Final = 6
 _STEPS: Final = (0.5, 0.42, 0.58, 0.35, 0.65, 0.29, 0.71, 0.25, 0.75, 0.46, 0.54, 0.38, 0.62)
 """Where along a trunk its number may stand."""
@@ -150,7 +152,7 @@ def _list(canvas: Canvas, scene: Record, top: float, *, marks: bool) -> None:
     names = {record["id"]: block_name(record) for record in scene["blocks"]}
     trunks = scene["bundles"]
     y = top + LINE
-    for index, trunk in enumerate(trunks):
+    for index, trunk in enumerate(trunks[:_MARKS]):
         group = canvas.words if not marks else start_bundle(canvas, trunk, names)
         if index < _KEY_LINES:
             figures = "; ".join(words for words, _ in _figures(trunk))
@@ -159,6 +161,11 @@ def _list(canvas: Canvas, scene: Record, top: float, *, marks: bool) -> None:
             words = f"{index + 1}  {ends}: {figures}"
             canvas.text(group, words, 8, y, room=room, anchor="start")
             y += LINE + 2
+    if marks and len(trunks) > _MARKS:
+        rest = trunks[_MARKS:]
+        total = sum(trunk["cables"] for trunk in rest)
+        whole = {**rest[0], "cables": total, "capacity": "UNKNOWN", "a": "", "b": "others"}
+        start_bundle(canvas, whole, names)
     if len(trunks) > _KEY_LINES:
         words = f"... {len(trunks) - _KEY_LINES:,} more trunks"
         canvas.text(canvas.words, words, 8, y, room=400, anchor="start", soft=True)
