@@ -55,18 +55,28 @@ class _Search:
         self.ours, self.theirs, self.built = ours, theirs, built
         self.rounds = rounds_needed(ours)
         self.meant = fingerprint(ours, self.rounds)
-        near, there = colours(ours, 1), colours(theirs, 1)
-        self.strange = (~np.isin(there, near)).astype(np.int64)
-        surplus = Counter(there.tolist()) - Counter(near.tolist())
-        self.strange = self.strange * 2 + np.isin(there, list(surplus) or [0])
+        self.near = next(
+            (rounds for rounds in range(self.rounds) if self._surplus(rounds)), self.rounds
+        )
         mixes = _mixes(ours), _mixes(theirs)
-        odd = ~np.isin(mixes[1], mixes[0])
-        self.strange += 4 * odd
-        self.touched = int(odd.sum())
+        self.mixed = ~np.isin(mixes[1], mixes[0])
+        self.strange = self._strangeness(self.near)
         self.over = _degrees(theirs) - _degrees(ours)
         self.under = _degrees(ours) - _degrees(theirs)
         tries = EFFORT // max(len(theirs.a), 1)
         self.tries = min(MAX_TRIES, max(tries, 30))
+
+    def _surplus(self, rounds: int) -> Counter[int]:
+        """Return the colours that the record has more of than the design."""
+        near, there = colours(self.ours, rounds), colours(self.theirs, rounds)
+        return Counter(there.tolist()) - Counter(near.tolist())
+
+    def _strangeness(self, rounds: int) -> Column:
+        """Return how strange each place of the record is, seen from so many rounds."""
+        near, there = colours(self.ours, rounds), colours(self.theirs, rounds)
+        surplus = list(self._surplus(rounds)) or [0]
+        strange: Column = 4 * self.mixed + 2 * ~np.isin(there, near) + np.isin(there, surplus)
+        return strange
 
     def alike(self, network: Network) -> bool:
         """Tell whether a network is the design but for names, as far as can be told."""
@@ -115,20 +125,23 @@ class _Search:
 
     def swapped(self) -> tuple[Deviation, ...] | None:
         """Find the two cables that exchanged ends."""
-        if self.touched > ENDS:
+        if self.mixed.sum() > ENDS:
             return None
-        a, b = self.theirs.a, self.theirs.b
-        strange = self.strange[a] + self.strange[b]
         odd = _odd_support(self.ours, self.theirs)
-        rows = np.flatnonzero((self.strange[a] > 0) & (self.strange[b] > 0)).tolist()
+        for rounds in (self.near, self.near + 1):  # the fewer, the nearer to the fault
+            found = self._swapped_among(self._strangeness(rounds), odd)
+            if found is not None:
+                return (found,)
+        return None
+
+    def _swapped_among(self, strange: Column, odd: list[int]) -> Deviation | None:
+        """Try the cables between strange places, those in the oddest company first."""
+        a, b = self.theirs.a, self.theirs.b
+        both = strange[a] + strange[b]
+        rows = np.flatnonzero((strange[a] > 0) & (strange[b] > 0)).tolist()
         ranked = sorted(
             rows,
-            key=lambda row: (
-                -int(strange[row]) // 4,
-                -odd[row],
-                -int(strange[row]),
-                self._rank(row),
-            ),
+            key=lambda row: (-int(both[row]) // 4, -odd[row], -int(both[row]), self._rank(row)),
         )
         tries = 0
         for first, second in _by_sum(ranked):
@@ -138,7 +151,7 @@ class _Search:
                 if tries > self.tries:
                     return None
                 if self.alike(self.theirs.without([first, second]).having(pairs)):
-                    return (self._swap(first, second, pairs),)
+                    return self._swap(first, second, pairs)
         return None
 
     def _swap(self, first: int, second: int, pairs: list[tuple[int, int]]) -> Deviation:
@@ -201,6 +214,15 @@ def _by_sum(rows: list[int]) -> Iterator[tuple[int, int]]:
     for last in range(1, len(rows)):
         for first in range(last):
             yield rows[first], rows[last]
+
+
+def unlike(design: Cabling, built: Cabling) -> bool:
+    """Tell whether both surely differ by more than names, where that can be asked."""
+    if max(len(design.cables), len(built.cables)) > MAX_CABLES:
+        return False
+    ours, theirs = networks_of(design, built)
+    rounds = rounds_needed(ours)
+    return not np.array_equal(fingerprint(ours, rounds), fingerprint(theirs, rounds))
 
 
 def rates_alike(design: Cabling, built: Cabling) -> bool:

@@ -5,7 +5,7 @@ device and, where that hides an exchange, by what lies around devices. All of it
 """
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -15,7 +15,7 @@ from ctestbed.topology.asbuilt.compare import Comparison, compare
 from ctestbed.topology.asbuilt.deviations import Deviation, Kind, in_order, many, note, some
 from ctestbed.topology.asbuilt.ends import Ground
 from ctestbed.topology.asbuilt.infer import Inference, Intended, infer, tier_word
-from ctestbed.topology.asbuilt.single import explain, rates_alike
+from ctestbed.topology.asbuilt.single import explain, rates_alike, unlike
 from ctestbed.topology.cabling import Cabling, Column, DeviceKind, degree
 
 ROUNDS: Final = 3
@@ -56,6 +56,9 @@ def compare_structure(design: Cabling, built: Cabling) -> StructuralComparison:
     found = _compare_roles(design, built)
     single = explain(design, built)
     if single is None:
+        errors = any(finding.severity == "error" for finding in found.notes)
+        if not found.deviations and not errors and unlike(design, built):
+            return replace(found, notes=(*found.notes, _unlike()))
         return found
     kept = {"one-sided"} if rates_alike(design, built) else {"one-sided", "slow"}
     others = [deviation for deviation in found.deviations if deviation.kind in kept]
@@ -64,6 +67,12 @@ def compare_structure(design: Cabling, built: Cabling) -> StructuralComparison:
         deviation.count for deviation in single if deviation.kind == "swapped"
     )
     return StructuralComparison(in_order([*single, *others]), notes, found.inference, same)
+
+
+def _unlike() -> Finding:
+    text = "devices, cables and their numbers agree, and yet this is not the network of the design"
+    hint = "cables have exchanged ends; with the design's names it can be told which"
+    return note("CTB-T215", text, hint, "error")
 
 
 def _compare_roles(design: Cabling, built: Cabling) -> StructuralComparison:
