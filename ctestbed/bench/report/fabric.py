@@ -112,7 +112,8 @@ def _near_blocks(scene: dict[str, Any]) -> Iterator[Block]:
             for cable in scene["cables"]
         ]
         shown, note = cut_rows(rows, _ROWS)
-        yield table(f"Cables of {scene['title']}", "port | port | rate>", shown, note)
+        title = scene["title"] if scene["level"] == "leaf" else "the router"
+        yield table(f"Cables of {title}", "port | port | rate>", shown, note)
 
 
 def _site_of_scene(site: dict[str, Any], scene: dict[str, Any]) -> dict[str, Any]:

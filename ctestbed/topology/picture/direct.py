@@ -10,12 +10,14 @@ from ctestbed.topology.picture.clos import PlaneView
 from ctestbed.topology.picture.model import (
     BlockData,
     BundleData,
+    CableData,
     SceneData,
     block,
     bundle,
     even_runs,
     named,
     padded,
+    quantity,
     runs,
 )
 from ctestbed.topology.shapes import Figures
@@ -35,12 +37,49 @@ def direct_scenes(view: PlaneView) -> Iterator[SceneData]:
     if isinstance(wiring, DragonflyWiring):
         yield _dragonfly(view, wiring)
         if wiring.a * wiring.h <= MOST_PORTS:
-            yield _dragonfly_group(view, wiring)
+            yield _with_cables(view, _dragonfly_group(view, wiring))
     elif isinstance(wiring, MMSWiring):
         yield _slim_fly(view, wiring)
-        yield _slim_fly_group(view, wiring)
+        yield _with_cables(view, _slim_fly_group(view, wiring))
     elif isinstance(wiring, TorusWiring | FullMeshWiring):
         yield _grid(view, wiring)
+
+
+def _with_cables(view: PlaneView, scene: SceneData) -> SceneData:
+    """Add the cables of the router that was asked for, where one was and a graph exists."""
+    if view.leaf is not None and view.site.counts_only is None:
+        scene["cables"] = list(_router_cables(view))
+    return scene
+
+
+def _router_cables(view: PlaneView) -> Iterator[CableData]:
+    """Yield the cables of a router, by the ports that the builder gives them."""
+    import numpy as np  # single cables alone need arrays
+
+    shape, wiring = view.shape, view.shape.wiring
+    if wiring is None:
+        return
+    size = shape.leaves_per_pod
+    number = (view.pod or 0) * size + (view.leaf or 0)
+
+    def name(router: int) -> str:
+        group = f"group-{padded(router // size, shape.pods)}"
+        return f"{view.prefix}{group}/router-{padded(router % size, size)}"
+
+    site = "" if view.plan.anonymous else f"{view.site.name}/"
+    for below in range(shape.ports_per_leaf):
+        nic = f"{site}{view.nic(view.port_of(number, below))}"
+        rate = quantity(view.planned.host_cable.rate)
+        yield {"a": f"{nic}:1", "b": f"{name(number)}:{below + 1}", "rate": rate}
+    a, b, a_port, b_port, layer = wiring.cables()
+    rows = np.flatnonzero((a == number) | (b == number))
+    columns = (column[rows].tolist() for column in (a, b, a_port, b_port, layer))
+    for low, high, low_port, high_port, kind in zip(*columns, strict=True):
+        yield {
+            "a": f"{name(low)}:{low_port}",
+            "b": f"{name(high)}:{high_port}",
+            "rate": quantity(view.planned.peer_cables[kind].rate),
+        }
 
 
 def _scene(view: PlaneView, level: str, title: str, alike: int, note: str) -> SceneData:

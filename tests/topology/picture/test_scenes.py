@@ -105,6 +105,21 @@ def test_a_leafs_cables_are_those_that_are_built(
     assert node_name(topology, node).endswith(scene["title"])
 
 
+@pytest.mark.parametrize(("name", "group", "router"), [("dragonfly-1056", 5, 3), ("q5", 7, 2)])
+def test_a_routers_cables_are_those_that_are_built(name: str, group: int, router: int) -> None:
+    fabric = {"kind": "slim-fly", "q": 5, "p": 2, "rate": "1Gbps", "delay": "1us"}
+    drawn = {"ctestbed": 1, "name": "q5", "fabric": fabric, "planes": {"count": 2}}
+    plan = require_plan(load_document(drawn) if name == "q5" else load_testbed(name))
+    topology = lay_out(plan)
+    plane = plan.planes - 1
+    (scene,) = picture_of(plan, Focus(plane=plane, pod=group, leaf=router))["scenes"]
+    block, links = topology.block(0, plane), topology.links
+    node = block.first_leaf + group * block.leaves_per_pod + router
+    rows = np.flatnonzero((links.a == node) | (links.b == node)).tolist()
+    real = Counter((*port_names(topology, row), int(links.rate[row])) for row in rows)
+    assert Counter((c["a"], c["b"], c["rate"]) for c in scene["cables"]) == real
+
+
 @given(st.integers(1, 5), st.integers(1, 4), st.integers(1, 3), st.data())
 def test_dragonfly_groups_meet_as_they_are_cabled(
     a: int, h: int, p: int, data: st.DataObject
