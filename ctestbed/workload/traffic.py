@@ -19,6 +19,7 @@ import numpy as np
 from ctestbed.core.errors import CtestbedError, InputError, Where
 from ctestbed.core.files import is_file
 from ctestbed.core.names import did_you_mean
+from ctestbed.core.result import Finding
 from ctestbed.core.units import parse_size, parse_time
 from ctestbed.topology.graph import LinkClass, Topology
 from ctestbed.topology.names import find_endpoint
@@ -37,10 +38,11 @@ _PERCENT: Final = 100
 
 @dataclass(frozen=True, slots=True)
 class Traffic:
-    """What is driven: its flows, and the file they come from, if it is one."""
+    """What is driven: its flows, the file they come from, if it is one, and notes on them."""
 
     flows: Flows
     file: FlowFile | None = None
+    notes: tuple[Finding, ...] = ()
 
 
 def read_traffic(
@@ -49,17 +51,38 @@ def read_traffic(
     """Return the flows of a pattern, or of the file that `text` names; `size` is of each flow.
 
     Raises:
-        InputError: neither; or the flows do not fit the testbed; or a size is missing, or given
-            where the traffic brings its own.
+        InputError: neither; or the flows do not fit the testbed; or a size is missing.
     """
+    whole = None if size is None else parse_size(size, Where(pointer="--size"))
     if _is_file(text):
-        _refuse_size(size, "a file brings the sizes of its flows")
         file = load_flows(text, lambda name: find_endpoint(topology, name))
         check_endpoints(file, topology.endpoints, topology.name)
-        return Traffic(file.flows, file)
-    whole = None if size is None else parse_size(size, Where(pointer="--size"))
+        return Traffic(file.flows, file, (*_unused(size, text), *_notes(file, topology)))
     place = Where(pointer="--size") if whole == 0 and where is None else where
-    return Traffic(build_traffic(text, whole, topology, seed, place or Where(pointer="--pattern")))
+    flows = build_traffic(text, whole, topology, seed, place or Where(pointer="--pattern"))
+    return Traffic(flows, notes=_unused(size, text) if text.startswith("poisson:") else ())
+
+
+def _unused(size: str | None, text: str) -> tuple[Finding, ...]:
+    if size is None:
+        return ()
+    message = f"--size {size} is not used: {text!r} brings the sizes of its flows"
+    return (Finding("CTB-S048", "note", message, Where(pointer="--size"), "leave --size out"),)
+
+
+def _notes(file: FlowFile, topology: Topology) -> tuple[Finding, ...]:
+    """Note what the file says of itself, and that it is written for fewer hosts."""
+    if file.nodes is None or file.nodes == topology.endpoints:
+        return file.notes
+    note = Finding(
+        "CTB-S050",
+        "note",
+        f"{file.source.name!r} is written for {file.nodes:,} hosts, and {topology.name} has "
+        f"{topology.endpoints:,}",
+        file.source.where(1),
+        "is this the testbed you meant?",
+    )
+    return (*file.notes, note)
 
 
 def _is_file(text: str) -> bool:
@@ -69,27 +92,16 @@ def _is_file(text: str) -> bool:
     return text == "-" or "/" in text or "." in text or is_file(Path(text))
 
 
-def _refuse_size(size: str | None, why: str) -> None:
-    if size is not None:
-        raise InputError(
-            "CTB-S048",
-            f"--size is given, and {why}",
-            where=Where(pointer="--size"),
-            hint="leave --size out",
-        )
-
-
 def build_traffic(
     text: str, size: int | None, topology: Topology, seed: int, where: Where | None = None
 ) -> Flows:
-    """Return the flows of a pattern; `size` in bytes, of each flow.
+    """Return the flows of a pattern; `size` in bytes, of each flow unless it draws its own.
 
     Raises:
         InputError: no such pattern, or it does not fit the endpoints or the size.
     """
     name, _, rest = text.strip().partition(":")
     if name == "poisson":
-        _refuse_size(None if size is None else str(size), "`poisson` draws the sizes of its flows")
         return _poisson(rest, topology, seed, where)
     if size is None:
         if name not in PATTERNS:

@@ -121,11 +121,10 @@ def run_transfer(request: TransferRequest) -> Result:
     )
     data = transfer_data(topology, transfer, request)
     inputs = (loaded.source, *(() if traffic.file is None else (traffic.file.source.digest,)))
-    notes = () if traffic.file is None else _notes(traffic.file, topology)
     return Result(
         "ctestbed.sim.transfer/1",
         data,
-        findings=(*transfer_findings(transfer), *notes),
+        findings=(*transfer_findings(transfer), *traffic.notes),
         metrics=tuple(transfer_metrics(topology, transfer)),
         inputs=inputs,
         exit_code=ExitCode.INVARIANT_BROKEN if data["unfinished"] else ExitCode.OK,
@@ -141,21 +140,6 @@ def _refuse_cuts(file: FlowFile) -> None:
             where=file.source.where(file.cuts[0].line),
             hint="leave the `failure` lines out",
         )
-
-
-def _notes(file: FlowFile, topology: Topology) -> tuple[Finding, ...]:
-    """Note what the file says of itself, and that it is written for fewer hosts."""
-    if file.nodes is None or file.nodes == topology.endpoints:
-        return file.notes
-    note = Finding(
-        "CTB-S050",
-        "note",
-        f"{file.source.name!r} is written for {file.nodes:,} hosts, and {topology.name} has "
-        f"{topology.endpoints:,}",
-        file.source.where(1),
-        "is this the testbed you meant?",
-    )
-    return (*file.notes, note)
 
 
 def transfer_findings(transfer: Transfer, where: Where | None = None) -> list[Finding]:

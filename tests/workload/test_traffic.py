@@ -229,7 +229,6 @@ def test_split_ports_count_together() -> None:
         ("poisson:websearch:50%:1h", None, "CTB-S012", "flows would arrive"),
         ("poisson:websearch:50%:999999999", None, "CTB-S012", "flows would arrive"),
         ("poisson:web:50%:5", None, "CTB-S049", "no distribution of flow sizes is called 'web'"),
-        ("poisson:websearch:50%:5", 7, "CTB-S048", "--size is given"),
         ("on-off:5", 5, "CTB-S010", "is not written as `on-off:BURSTS:PAUSE`"),
         ("on-off:0:1us", 5, "CTB-S010", "is not written as"),
         ("on-off:999999999:1us", 5, "CTB-S012", "more than 4,194,304 flows"),
@@ -282,12 +281,16 @@ def test_a_file_is_told_from_a_pattern(
     assert read_traffic("./ring", None, lab, 1).file is not None
     for text, size, code in (
         ("absent.cm", None, "CTB-C011"),
-        ("flows.csv", "5B", "CTB-S048"),
+        ("flows.csv", "5", "CTB-C003"),
         ("ring", "0", "CTB-S013"),
     ):
         with pytest.raises(InputError) as caught:
             read_traffic(text, size, lab, 1)
         assert caught.value.code == code
+    for text in ("flows.csv", "poisson:websearch:50%:5"):
+        (note,) = read_traffic(text, "7B", lab, 1).notes
+        assert (note.code, note.severity) == ("CTB-S048", "note")
+        assert note.message == f"--size 7B is not used: {text!r} brings the sizes of its flows"
     Path("big.csv").write_text("source,destination,bytes\n0,128,5\n")
     with pytest.raises(InputError, match="is no endpoint of lab-128, which has 128"):
         read_traffic("big.csv", None, lab, 1)
