@@ -6,6 +6,8 @@ from typing_extensions import TypedDict
 
 from ctestbed.core.result import UNKNOWN
 from ctestbed.core.spec import Unknown
+from ctestbed.topology.analysis.closed import closed_form
+from ctestbed.topology.analysis.data import Spread
 from ctestbed.topology.capacity import (
     Capacity,
     bisection,
@@ -101,6 +103,20 @@ class LayerData(TypedDict):
     narrowing: str
 
 
+class PathsData(TypedDict):
+    """Between leaves of one plane, by closed form; null where only `validate` tells, by search.
+
+    `planes` names those it is of, where planes of the site differ.
+    """
+
+    planes: list[int] | None
+    diameter: int
+    mean_hops: float | None
+    fan_out: int | None
+    shortest_paths: Spread | None
+    disjoint_paths: Spread | None
+
+
 class SiteData(TypedDict):
     """A site: its hosts, one of its planes, and its cables."""
 
@@ -117,6 +133,7 @@ class SiteData(TypedDict):
     parallel: int
     tiers: list[TierData]
     layers: list[LayerData]
+    paths: list[PathsData]
     bisection: Quantity
     trunk_narrowing: str | None
 
@@ -263,9 +280,28 @@ def _site(loaded: LoadedTestbed, plan: Plan, position: int) -> SiteData:
             }
             for layer in site_layers(plan, position)
         ],
+        "paths": _paths(site),
         "bisection": _capacity(bisection(plan, position)),
         "trunk_narrowing": format_ratio(trunk_narrowing(plan, position)) if has_trunk else None,
     }
+
+
+def _paths(site: SitePlan) -> list[PathsData]:
+    paths: list[PathsData] = []
+    for plane, numbers in site.planes_alike():
+        closed = closed_form(plane)
+        if closed is not None:
+            paths.append(
+                {
+                    "planes": None if site.alike else numbers,
+                    "diameter": closed.diameter,
+                    "mean_hops": closed.mean,
+                    "fan_out": closed.fan_out,
+                    "shortest_paths": closed.shortest,
+                    "disjoint_paths": closed.disjoint,
+                }
+            )
+    return paths
 
 
 def _vendor(loaded: LoadedTestbed, site: SitePlan, position: int) -> str | None:

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from ctestbed.bench.report.blocks import Block, Facts, Picture, Text, cut_rows, table
 from ctestbed.bench.report.drawing.wording import KEY, block_name, scene_heading
+from ctestbed.bench.report.structure import paths_line
 from ctestbed.core.units import format_length, format_rate, format_size, format_time
 
 _CELLS: Final = 4
@@ -177,6 +178,9 @@ def _facts(data: dict[str, Any]) -> tuple[tuple[str, str], ...]:
     for site in data["sites"]:
         place = f" of {site['name']}" if len(data["sites"]) > 1 else ""
         facts.append((f"bisection{place}", _quantity(site["bisection"], format_rate)))
+    for names, site in _alike(data["sites"]):
+        if site["paths"] and site["paths"][0]["diameter"]:
+            facts.append((f"paths{_at(names, data)}", paths_line(site["paths"][0])))
     return tuple(facts)
 
 

@@ -30,6 +30,22 @@ def structure_blocks(structure: dict[str, Any] | None) -> list[Block]:
     return blocks + _sites(structure["sites"])
 
 
+def paths_line(paths: dict[str, Any]) -> str:
+    """Return what leads from leaf to leaf of a plane, in a line."""
+    planes = "" if paths["planes"] is None else f" (plane {_planes(paths['planes']) or 0})"
+    parts = [
+        f"at most {paths['diameter']} hop{'s' if paths['diameter'] > 1 else ''} between leaves"
+    ]
+    ways = [
+        f"{_spread(paths[key])} {word}"
+        for key, word in (("shortest_paths", "shortest"), ("disjoint_paths", "disjoint"))
+        if paths[key] is not None and paths[key]["most"] is not None
+    ]
+    parts += [f"{' and '.join(ways)} paths"] if ways else []
+    parts += [] if paths["fan_out"] is None else [f"{paths['fan_out']:,} next hops"]
+    return ", ".join(parts) + planes
+
+
 def _cut(title: str, header: str, rows: list[list[str]], note: str) -> Block:
     more = len(rows) - _ROWS
     cut = f"… {more:,} more; `--format json` has all" if more > 0 else ""
