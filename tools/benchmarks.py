@@ -13,6 +13,7 @@ from resource import RUSAGE_CHILDREN, getrusage
 from typing import Final, NamedTuple
 
 from ctestbed.core.timing import median, sample_rates
+from tools import bench_flow
 from tools.bench_fabric import report
 
 ROUNDS: Final = 7
@@ -106,6 +107,17 @@ def flow_pairs() -> Iterator[Pair]:
         )
 
     flows = topology.endpoints
+    large = bench_flow.topology_of("fat-tree-1024")
+    ends = bench_flow.draw(large, 512)
+    yield Pair(
+        "max-min, 512 flows",
+        "flow",
+        "reference",
+        lambda: bench_flow.solve(large, ends),
+        512,
+        lambda: bench_flow.solve(large, ends, "reference"),
+        512,
+    )
     yield Pair(
         "max-min, 128 flows", "flow", "reference", solve("auto"), flows, solve("reference"), flows
     )
@@ -141,6 +153,12 @@ def _print_fabric() -> None:
         print(line, flush=True)
 
 
+def _print_flow() -> None:
+    _print_pairs(flow_pairs())
+    for line in bench_flow.report():
+        print(line, flush=True)
+
+
 def _print_start() -> None:
     """Print the CPU time of a few commands, beside that of the bare interpreter."""
     bare = _start(["-c", "pass"])
@@ -154,7 +172,7 @@ def _print_start() -> None:
 SECTIONS: Final[dict[str, Callable[[], None]]] = {
     "crypto": lambda: _print_pairs(crypto_pairs()),
     "fabric": _print_fabric,
-    "flow": lambda: _print_pairs(flow_pairs()),
+    "flow": _print_flow,
     "start": _print_start,
 }
 
