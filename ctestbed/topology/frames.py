@@ -30,8 +30,10 @@ def with_frame_sizes(
             _set(sizes, joint, rows & _in_planes(topology, joint))
     if (sizes < 0).all():
         return cabling
+    # One text for all cables of a size: fabrics have few sizes, and many cables.
+    texts = {size: None if size < 0 else str(size) for size in np.unique(sizes).tolist()}
     columns = {
-        name: tuple(None if size < 0 else str(size) for size in row)
+        name: tuple(map(texts.__getitem__, row))
         for name, row in zip((A_MTU, B_MTU), sizes.tolist(), strict=True)
     }
     extra = {**cabling.cables.extra, **columns}

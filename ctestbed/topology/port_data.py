@@ -32,7 +32,7 @@ class EndData(TypedDict):
 
 
 class EndsData(TypedDict):
-    """A class of cables of a site (null: a trunk) and what its two ends are set to."""
+    """A class of cables and its two ends; `site` is null for the only site, and for trunks."""
 
     site: str | None
     cables: str
@@ -77,7 +77,7 @@ class BufferData(TypedDict):
     `assumed` says that the closed form stands in for a headroom that is unknown.
     """
 
-    site: str
+    site: str | None
     switch: str
     planes: list[int] | None
     lossless_ports: int
@@ -98,7 +98,7 @@ def ports_data(loaded: LoadedTestbed, plan: Plan | None) -> PortsData:
     """Return what a testbed says of its ports; nothing where it says none."""
     if plan is None:
         return {"ends": [], "headroom": [], "buffers": []}
-    names = [site.name for site in plan.sites]
+    names = [None if plan.anonymous else site.name for site in plan.sites]
     return {
         "ends": [
             {

@@ -12,7 +12,7 @@ _ROWS: Final = 24
 def port_blocks(ports: dict[str, Any]) -> list[Block]:
     """Return the blocks of the `ports` of `topology validate`; none where nothing is said."""
     blocks: list[Block] = []
-    for title, header, rows in (
+    for title, columns, found in (
         ("Both ends", "cables | rate> | lower end | upper end | sites", _ends(ports["ends"])),
         (
             "Lossless headroom, per port and class",
@@ -25,6 +25,9 @@ def port_blocks(ports: dict[str, Any]) -> list[Block]:
             _buffers(ports["buffers"]),
         ),
     ):
+        header, rows = columns, found
+        if not any(row[-1] for row in rows):  # one site without a name
+            header, rows = columns.removesuffix(" | sites"), [row[:-1] for row in found]
         if rows:
             more = len(rows) - _ROWS
             note = f"… {more:,} more; `--format json` has all" if more > 0 else ""
