@@ -10,9 +10,12 @@ COLUMNS: Final = 5
 
 
 def supernode_scene(plan: Plan, position: int, sites: list[str]) -> SceneData | None:
-    """Return one supernode of a site host by host; None where its network is not laid out."""
+    """Return one supernode of a site host by host; None without supernodes.
+
+    Where its network is not laid out, its members stand there with nothing between them.
+    """
     domain = plan.sites[position].supernode
-    if domain is None or not domain.switches:
+    if domain is None:
         return None
     narrowing = {layer.name: format_narrowing(layer) for layer in site_layers(plan, position)}
     scene: SceneData = {
@@ -29,13 +32,16 @@ def supernode_scene(plan: Plan, position: int, sites: list[str]) -> SceneData | 
     }
     top, count = ("upper", domain.switches * domain.uppers) if domain.uppers else ("own", 0)
     count = count or domain.switches
-    scene["blocks"].append(block("top", "scale-up switch", "", count, 2))
+    if count:
+        scene["blocks"].append(block("top", "scale-up switch", "", count, 2))
     for run in runs(domain.hosts, COLUMNS):
         _host_column(scene, domain, run, narrowing, two_tiers=top == "upper")
     return scene
 
 
 def _note(domain: SupernodePlan) -> str:
+    if not domain.switches:
+        return "How its members are joined is not described."
     if domain.uppers:
         return (
             f"Switch i of every host is in sub-plane i of {domain.switches:,}, "
@@ -87,6 +93,6 @@ def _host_column(
         scene["blocks"].append(record)
         ends = (record["id"], above)
         cables = total * domain.switches
-        scene["bundles"].append(
-            bundle(ends, layer, cables, cable, narrowing=narrowing.get(layer), each=1)
-        )
+        ratio = narrowing.get(layer)
+        if cables:
+            scene["bundles"].append(bundle(ends, layer, cables, cable, narrowing=ratio, each=1))

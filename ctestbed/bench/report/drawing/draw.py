@@ -59,7 +59,8 @@ def describe(scene: Record) -> str:
         if record["kind"] not in {"pod", "rail", "host", "group"}:
             kinds[record["kind"]] = kinds.get(record["kind"], 0) + record["count"]
     blocks = ", ".join(many(count, kind) for kind, count in kinds.items())
-    return f"{blocks}. {cables}.{' ' + scene['note'] if scene['note'] else ''}"
+    sentences = [f"{part}." for part in (blocks, cables) if part]
+    return " ".join([*sentences, str(scene["note"])]).strip()
 
 
 def document(title: str, subtitle: str, groups: Sequence[Sequence[Record]]) -> bytes:
