@@ -17,7 +17,7 @@ from ctestbed.transport.packet.kernels_flow import (
     receive_in_order,
     tick,
 )
-from ctestbed.transport.packet.kernels_port import PS_PER_SECOND, add_control, ask, serve
+from ctestbed.transport.packet.kernels_port import add_control, ask, serve
 from ctestbed.transport.packet.kernels_store import drop_head, pop, push, put
 
 RANK_WAKE = 0
@@ -116,7 +116,7 @@ def lose(queues, run, settings, port, klass, now):
 
 
 @part
-def heed(queues, ports, settings, port, now, order):
+def heed(queues, alarms, settings, port, now, order):
     """Take a pause frame: classes in `order >> 32` hear, those in `order` must stop."""
     for klass in range(settings[at.C_CLASSES]):
         if order >> 32 >> klass & 1 == 0:
@@ -129,9 +129,9 @@ def heed(queues, ports, settings, port, now, order):
             queues[queue, at.Q_PAUSED] = now + settings[at.C_RESPONSE]
             queues[queue, at.Q_UNTIL] = now
         if stop:
-            lasts = settings[at.C_QUANTA] * PS_PER_SECOND // ports[port, at.P_RATE]
-            ends = now + settings[at.C_RESPONSE] + lasts
-            queues[queue, at.Q_UNTIL] = ends if settings[at.C_QUANTA] else at.NEVER
+            span = alarms[port, at.A_SPAN]
+            ends = now + settings[at.C_RESPONSE] + span
+            queues[queue, at.Q_UNTIL] = ends if span else at.NEVER
 
 
 @part
@@ -220,7 +220,7 @@ def arrive(  # noqa: PLR0911 - one return per kind of frame
     """Take a frame off the wire; return the port to serve, -1 if none, -2 - port for both."""
     kind = place >> 5 & 7
     if kind == at.PAUSE:
-        heed(queues, ports, settings, port, now, flow)
+        heed(queues, alarms, settings, port, now, flow)
         return port
     if kind == at.DATA:
         out = hops[(place >> 32) + 1]

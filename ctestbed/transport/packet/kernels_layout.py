@@ -54,9 +54,10 @@ P_LINK: Final = 15  # the directed link that it sends on
 
 # When a port wants to be looked at: as its transmitter falls free or a pause runs out, and for
 # flows that begin, packets that are to be sent again, pauses that are to be said again.
-ALARM: Final = 2
+ALARM: Final = 4
 A_WAKE: Final = 0
 A_TIMER: Final = 1
+A_SPAN: Final = 2  # how long a pause lasts at the port's rate, 0: until taken back
 
 # A class of a port: what waits to leave by it, and what came in by it and has not left the switch.
 QUEUE: Final = 24
@@ -186,7 +187,6 @@ C_HEADER: Final = 2
 C_CONTROL: Final = 3  # bytes of a control frame
 C_WINDOW: Final = 4  # ps of lookahead
 C_LOSSLESS: Final = 5  # bit c: class c is lossless
-C_QUANTA: Final = 6  # bit times of a pause, 0: until taken back
 C_RESPONSE: Final = 7  # ps from a pause's arrival to its effect
 C_ALPHA: Final = 8  # dynamic threshold: numerator, 0 if static
 C_ALPHA_OF: Final = 9  # and denominator

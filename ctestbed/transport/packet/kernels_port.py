@@ -264,8 +264,8 @@ def ask(ports, queues, alarms, settings, port, klass, now):
     ports[port, at.P_ASKS] |= 1 << klass
     queue = port * settings[at.C_CLASSES] + klass
     again = at.NEVER
-    if settings[at.C_QUANTA] and queues[queue, at.Q_OFF]:
-        span = settings[at.C_QUANTA] * PS_PER_SECOND // ports[port, at.P_RATE]
+    span = alarms[port, at.A_SPAN]
+    if span and queues[queue, at.Q_OFF]:
         again = now + span // 2
         alarms[port, at.A_TIMER] = min(alarms[port, at.A_TIMER], again)
     queues[queue, at.Q_ASK] = again

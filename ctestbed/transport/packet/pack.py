@@ -92,6 +92,10 @@ def pack(
     hops = _hops(network, port_of_link)
     back = np.where(hops >= 0, peer[hops], -1).astype(np.int32)
     alarms = np.full((count, at.ALARM), at.NEVER, np.int64)
+    alarms[:, at.A_SPAN] = [
+        settings.pause_quanta * BIT_TIMES_OF_QUANTUM * PS_PER_SECOND // each
+        for each in rate.tolist()
+    ]
     has = words[:, at.P_START] < words[:, at.P_STOP]
     alarms[has, at.A_TIMER] = rows[order[words[has, at.P_START]], at.S_START]
     due = np.full(len(node_ids), at.NEVER, np.int64)
@@ -240,7 +244,6 @@ def _settings_row(settings: PacketSettings, window: int) -> Column:
         at.C_CONTROL: settings.control,
         at.C_WINDOW: window,
         at.C_LOSSLESS: settings.lossless,
-        at.C_QUANTA: settings.pause_quanta * BIT_TIMES_OF_QUANTUM,
         at.C_RESPONSE: settings.pause_response,
         at.C_ALPHA: settings.alpha[0],
         at.C_ALPHA_OF: settings.alpha[1],
