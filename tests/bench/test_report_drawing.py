@@ -192,6 +192,19 @@ def test_a_cabling_of_hostile_names_is_drawn(tmp_path: Path) -> None:
     assert cables(tiers) == len(links)
 
 
+def test_a_long_chain_of_switches_is_drawn_in_few_rows(tmp_path: Path) -> None:
+    rows = ["a,a_port,b,b_port"]
+    rows += [f"sw-{n},1,sw-{n + 1},2" for n in range(5000)] + ["host-0,1,sw-0,3"]
+    path = tmp_path / "chain.csv"
+    path.write_text("\n".join(rows) + "\n")
+    result, content = run_export_svg(str(path))
+    root = parse(content)
+    assert len(content) < 100_000
+    tiers = next(each for each in root.iter() if each.get("transform", "").startswith("trans"))
+    assert cables(tiers) == result.data["cables"] == 5001
+    assert b"12 and more steps" in content
+
+
 def test_the_real_fabric_is_drawn_tier_by_tier_and_pair_by_pair() -> None:
     path = shared_data(GB200)
     result, content = run_export_svg(str(path))

@@ -1,7 +1,7 @@
 """Scenes of what a file says is cabled: its tiers as they were read, and layers pair by pair."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
@@ -21,6 +21,8 @@ from ctestbed.topology.picture.model import (
 MOST_DEVICES: Final = 40
 """Devices of a tier that are drawn one by one."""
 MOST_BUNDLES: Final = 200
+MAX_TIER: Final = 12
+"""Tiers from here on are one row."""
 MOST_CELLS: Final = 1600
 """Pairs of a layer that are drawn as a table of squares."""
 
@@ -36,6 +38,8 @@ class CabledPicture:
 def picture_of_cabling(cabling: Cabling) -> CabledPicture:
     """Return the scenes of a cabling, never of more single lines than one can follow."""
     roles = infer_roles(cabling)
+    far = bool(roles.tier.max(initial=0) > MAX_TIER)
+    roles = replace(roles, tier=np.minimum(roles.tier, MAX_TIER))
     tiers = {int(tier): np.flatnonzero(roles.tier == tier) for tier in np.unique(roles.tier)}
     whole = {tier for tier, members in tiers.items() if len(members) > MOST_DEVICES}
     while True:
@@ -44,6 +48,9 @@ def picture_of_cabling(cabling: Cabling) -> CabledPicture:
         if len(scene["bundles"]) <= MOST_BUNDLES or not single:
             break
         whole.add(max(single, key=lambda tier: (len(tiers[tier]), -tier)))
+    if far:
+        more = f"Devices {MAX_TIER} and more steps from the endpoints stand together."
+        scene["note"] = f"{scene['note']} {more}".strip()
     scenes = [scene, *_layer_scenes(cabling, roles, tiers)]
     together = tuple(tier_name(tier) for tier in sorted(whole) if len(tiers[tier]) > 1)
     focus: Any = dict.fromkeys(("site", "plane", "pod", "leaf"))
