@@ -177,7 +177,7 @@ def _rates(rates: Column) -> tuple[Quantity, Quantity]:
 
 
 def _layer_scenes(cabling: Cabling, roles: Roles, tiers: dict[int, Column]) -> Iterator[SceneData]:
-    """Yield the pairs of each layer between switches, where they are few enough to tell apart."""
+    """Yield the pairs of each layer of switches, where they differ and are few enough to see."""
     cables = cabling.cables
     near, far = roles.tier[cables.a], roles.tier[cables.b]
     for lower, upper in zip(sorted(tiers), sorted(tiers)[1:], strict=False):
@@ -200,7 +200,9 @@ def _layer_scenes(cabling: Cabling, roles: Roles, tiers: dict[int, Column]) -> I
         part = _only(cabling, rows)
         names = [each["id"] for each in scene["blocks"]]
         scene["bundles"] = list(_bundles(part, roles, number, names))
-        yield scene
+        complete = len(scene["bundles"]) == len(tiers[lower]) * len(tiers[upper])
+        if not complete or len({bundle["cables"] for bundle in scene["bundles"]}) > 1:
+            yield scene  # all pairs alike would be a slab that tells nothing
 
 
 def _only(cabling: Cabling, rows: Column) -> Cabling:
