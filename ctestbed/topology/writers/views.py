@@ -13,12 +13,21 @@ def network(cabling: Cabling, notes: Notes) -> Cabling:
 
     Scale-up switches go with their cables, and then the accelerators and processors that no cable
     reaches any more.
+
+    Raises:
+        InputError: nothing is left, for all cables are inside supernodes.
     """
     inside = np.array([device.role == SCALE_UP for device in cabling.devices], bool)
     if not inside.any():
         return cabling
     cables = cabling.cables
     kept = np.flatnonzero(~(inside[cables.a] | inside[cables.b]))
+    if not len(kept):
+        raise notes.refusal(
+            "CTB-T303",
+            "all its cables are inside supernodes, which this format leaves out",
+            "export to simai, graphml, node-link or csv",
+        )
     cabled = np.zeros(len(inside), bool)
     cabled[cables.a[kept]] = cabled[cables.b[kept]] = True
     outside = np.isin(cabling.kinds, [DeviceKind.SWITCH, DeviceKind.NIC, DeviceKind.HOST])

@@ -102,3 +102,22 @@ def test_every_format_here_is_exported(name: str) -> None:
     topology = lay_out(plan)
     content, _ = export_fabric(Fabric(cabling_of(topology), topology, plan, document), name)
     assert len(parse_cabling(content, "x")[0].cables) == 3
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_supernodes_alone_are_refused_where_their_insides_are_left_out(name: str) -> None:
+    document = {
+        "ctestbed": 1,
+        "name": "alone",
+        "fabric": {"kind": "scale-up", "supernodes": 1},
+        "host": {"accelerators": 2},
+        "supernode": {
+            "accelerators": 4,
+            "scale_up": {"rate": "1200Gbps", "delay": "100ns", "switches": 1},
+        },
+    }
+    fabric = fabric_of(document)
+    assert fabric is not None
+    with pytest.raises(InputError, match="inside supernodes") as caught:
+        export_fabric(fabric, name)
+    assert caught.value.code == "CTB-T303"
