@@ -44,6 +44,8 @@ CLIMB_CELLS: Final = 12_000_000
 """Leaves times switches up to which traffic climbs."""
 EXHAUSTIVE: Final = 300
 """Ways of halving up to which all are tried."""
+EXHAUSTIVE_PAIRS: Final = 1_000
+"""Pairs of switches up to which all ways are tried, for each takes a maximum flow."""
 _SWAPS: Final = 400
 _SLACK: Final = 1e-9
 
@@ -67,7 +69,7 @@ class Bisection:
 def bracket_bisection(
     graph: Multigraph, *, known: int = 0, exhaustive: int = EXHAUSTIVE
 ) -> Bisection | None:
-    """Return the bounds; None with fewer than two endpoints.
+    """Return the bounds; None with fewer than two endpoints, or leaves without a way between.
 
     Below one leaf, any half of the endpoints meets the other half in the switch itself. `known`
     is a lower bound that the caller has from a closed form.
@@ -79,10 +81,8 @@ def bracket_bisection(
         half = int(graph.port_rate[leaves[0]]) // 2
         return Bisection(half, half, "half of the endpoints of one switch", _even(graph))
     if len(np.unique(graph.components[leaves])) > 1:
-        return Bisection(0, 0, "not all leaves reach each other", _even(graph))
+        return None
     slack = imbalance(graph)
-    if comb(len(leaves), len(leaves) // 2) <= exhaustive and _fits(graph):
-        return _search_all(graph, slack)
     bounds = {"closed form": float(known), "climbing": climbing_bound(graph, slack)}
     candidates = [_in_order(graph, leaves)]
     found = "halves in order"
@@ -99,6 +99,9 @@ def bracket_bisection(
     at_most = _settled_cut(graph, best)
     strongest = max(bounds, key=bounds.__getitem__)
     at_least = _round_up(graph, bounds[strongest])
+    few = len(graph.low) <= EXHAUSTIVE_PAIRS
+    if at_least < at_most and few and comb(len(leaves), len(leaves) // 2) <= exhaustive:
+        return try_every_half(graph)
     if at_least < at_most and _fits(graph):
         at_most = _flow_between(graph, *_sides(graph, best))
         found += ", minimum cut by max-flow"
@@ -304,9 +307,9 @@ def _flow_between(graph: Multigraph, ours: Ints, theirs: Ints) -> int:
     return network.max_flow(source, target)
 
 
-def _search_all(graph: Multigraph, slack: int) -> Bisection:
-    """Try every way of halving, for as few leaves as allow it."""
-    leaves, ports = graph.leaves, graph.ports[graph.leaves]
+def try_every_half(graph: Multigraph) -> Bisection:
+    """Try every way of halving two leaves or more; for as few as allow it."""
+    leaves, ports, slack = graph.leaves, graph.ports[graph.leaves], imbalance(graph)
     total = int(ports.sum())
     best: tuple[int, int] | None = None
     for size in range(1, len(leaves) // 2 + 1):
