@@ -57,29 +57,71 @@ def is_slack(slots, slot):  # type: ignore[no-untyped-def]
 
 
 @inner
+def left_over(slots, groups, members, counts, slot, begin, end, level_high, level_low, level):  # type: ignore[no-untyped-def]
+    """Return (high, low, free, near): what flows held elsewhere below a level leave of `slot`.
+
+    `free` is the weight of the others, and `near` tells whether one of those is close to `level`.
+    """
+    left_high, left_low = slots[slot, ROOM], slots[slot, ROOM + 1]
+    free = 0.0
+    near = False
+    for place in range(begin, end):
+        group = members[place, 0]
+        weight = counts[members[place, 1]] * groups[group, WEIGHT]
+        column = NEXT if groups[group, LOWEST] == slot else LOW
+        high, low = groups[group, column], groups[group, column + 1]
+        if (high - level_high) + (low - level_low) <= SAME_LEVEL * level_high:
+            if weight != 1.0:
+                high, low = multiply(high, low, weight, 0.0)
+            left_high, left_low = add(left_high, left_low, -high, -low)
+        else:
+            free += weight
+            near = near or high < level * (1.0 + NEAR)
+    return left_high, left_low, free, near
+
+
+@inner
 def share(slots, groups, members, counts, slot, begin, end):  # type: ignore[no-untyped-def]
     """Return the level (high, low) that the flows of `slot` imply: infinite if it holds nobody.
 
     `members[begin:end]` are pairs (group, crossing); `counts[crossing]` multiplies a group's
-    weight. Doubles sort the flows into held and free, pairs confirm it and do the sums.
+    weight. Doubles sort the flows into held and free, pairs confirm it and do the sums. Mostly
+    the same flows are free as the last time, so that is tried first: what flows take is concave
+    in the level, and one step from any guess does not pass the answer.
     """
-    room = slots[slot, ROOM]
-    free = load = loose = 0.0
+    room, guess = slots[slot, ROOM], slots[slot, IMPLIED]
+    left, free = room, 0.0
+    load = loose = total = 0.0
     for place in range(begin, end):
         group = members[place, 0]
         weight = counts[members[place, 1]] * groups[group, WEIGHT]
-        free += weight
-        if groups[group, LOW] == np.inf:
+        total += weight
+        low = groups[group, LOW]
+        if low == np.inf:
             loose += 1.0
         else:
-            load += weight * groups[group, LOW]
+            load += weight * low
+        limit = groups[group, NEXT] if groups[group, LOWEST] == slot else low
+        if limit < guess:
+            left -= limit * weight
+        else:
+            free += weight
     slots[slot, LOAD] = load
     slots[slot, LOOSE] = loose
-    if free == 0.0 or is_slack(slots, slot):
+    if total == 0.0 or is_slack(slots, slot):
         return np.inf, 0.0
-    level = room / free
+    rounding = (end - begin) * 2.0**-52 * room
+    level = room / total
+    if free > 0.0 and left * 0.1 * NEAR > rounding:
+        level = left / free
+        high, low, again, near = left_over(
+            slots, groups, members, counts, slot, begin, end, level * (1.0 - NEAR), 0.0, level
+        )
+        if again == free and not near:
+            return divide(high, low, free, 0.0)
+    free = np.inf
     while True:  # as more flows prove to be held elsewhere, the rest get more
-        left, now_free = room, 0.0
+        left, again = room, 0.0
         for place in range(begin, end):
             group = members[place, 0]
             weight = counts[members[place, 1]] * groups[group, WEIGHT]
@@ -87,40 +129,27 @@ def share(slots, groups, members, counts, slot, begin, end):  # type: ignore[no-
             if limit < level:
                 left -= limit * weight
             else:
-                now_free += weight
-        if now_free == 0.0 or now_free >= free:
+                again += weight
+        if again == 0.0 or again >= free:
             break
-        free = now_free
+        free = again
         level = left / free
-    blurred = level * (1.0 - NEAR)
-    surely = (end - begin) * 2.0**-52 * room <= 0.1 * NEAR * left
-    level_high, level_low = blurred if surely else 0.0, 0.0
-    free = -1.0
+    surely = rounding <= 0.1 * NEAR * left
+    level_high, level_low = level * (1.0 - NEAR) if surely else 0.0, 0.0
+    free = np.inf
     while True:
-        left_high, left_low = slots[slot, ROOM], slots[slot, ROOM + 1]
-        now_free = 0.0
-        near = not surely
-        for place in range(begin, end):
-            group = members[place, 0]
-            weight = counts[members[place, 1]] * groups[group, WEIGHT]
-            column = NEXT if groups[group, LOWEST] == slot else LOW
-            high, low = groups[group, column], groups[group, column + 1]
-            if (high - level_high) + (low - level_low) <= SAME_LEVEL * level_high:
-                if weight != 1.0:
-                    high, low = multiply(high, low, weight, 0.0)
-                left_high, left_low = add(left_high, left_low, -high, -low)
-            else:
-                now_free += weight
-                near = near or high < level * (1.0 + NEAR)
-        if now_free == 0.0:
+        high, low, again, near = left_over(
+            slots, groups, members, counts, slot, begin, end, level_high, level_low, level
+        )
+        if again == 0.0:
             return np.inf, 0.0
-        if 0.0 < free <= now_free:  # rounding can flip a tie for ever; it moves nothing
+        if again >= free:  # rounding can flip a tie for ever; it moves nothing
             return level_high, level_low
-        free = now_free
-        level_high, level_low = divide(left_high, left_low, free, 0.0)
+        free = again
+        level_high, level_low = divide(high, low, free, 0.0)
         if level_high <= 0.0:
             return 0.0, 0.0
-        if not near:
+        if surely and not near:
             return level_high, level_low
 
 
@@ -192,15 +221,31 @@ def spread(  # type: ignore[no-untyped-def]
             group = members[place, 0]
             low_high, low_low = groups[group, LOW], groups[group, LOW + 1]
             next_high, next_low = groups[group, NEXT], groups[group, NEXT + 1]
-            low_at = groups[group, LOWEST]
+            low_at = int(groups[group, LOWEST])
             if old_high > next_high and new_high > next_high:
                 continue
             begin, end = offsets[group], offsets[group + 1]
-            a_high, a_low, b_high, b_low, at = lowest(slots, slot_of, begin, end)
+            # Mostly the order of the two lowest stays, and the path need not be looked at.
+            stays = new_high < next_high or (new_high == next_high and new_low <= next_low)
+            under = new_high < low_high or (new_high == low_high and new_low < low_low)
+            if stays and low_at == slot:
+                a_high, a_low, b_high, b_low, at = new_high, new_low, next_high, next_low, slot
+            elif stays and low_at >= 0 and low_at != slot and not under:
+                a_high, a_low, b_high, b_low, at = low_high, low_low, new_high, new_low, low_at
+            else:
+                a_high, a_low, b_high, b_low, at = lowest(slots, slot_of, begin, end)
             groups[group, LOW], groups[group, LOW + 1] = a_high, a_low
             groups[group, NEXT], groups[group, NEXT + 1] = b_high, b_low
             groups[group, LOWEST] = at
-            if (a_high != low_high or a_low != low_low) and not marks[group]:
+            if at == low_at and a_high == low_high and a_low == low_low:
+                # Only the link that holds the group has another link behind it now.
+                if at < 0 or stamps[at] == stamp or slots[at, IMPLIED] < min(next_high, b_high):
+                    continue
+                stamps[at] = stamp
+                queue[marked] = at
+                marked += 1
+                continue
+            if not marks[group]:
                 marks[group] = True
                 moved[many] = group
                 many += 1
