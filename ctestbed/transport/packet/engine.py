@@ -29,16 +29,20 @@ def simulate(
     """Run until all flows have finished, nothing is left to happen, or `horizon` ps."""
     from ctestbed.transport.packet.kernels import run_windows
 
-    state = pack(network, flows, limits, settings)
-    code = at.FULL
-    began = time.process_time()
-    while code in {at.FULL, at.RUNNING}:
-        code = run_windows(*state.arguments(), horizon, SLICE)
-        if code == at.FULL:
-            grow(state, max(len(state.chain), int(state.run[at.X_RESERVE])))
-        if code == at.RUNNING and state.due.min() > horizon:
-            break
-    return _unpack(state, code, time.process_time() - began)
+    room = 1
+    while True:
+        state = pack(network, flows, limits, settings, room)
+        code = at.FULL
+        began = time.process_time()
+        while code in {at.FULL, at.RUNNING}:
+            code = run_windows(*state.arguments(), horizon, SLICE)
+            if code == at.FULL:
+                grow(state, max(len(state.chain), int(state.run[at.X_RESERVE])))
+            if code == at.RUNNING and state.due.min() > horizon:
+                break
+        if code != at.FAULT:
+            return _unpack(state, code, time.process_time() - began)
+        room *= 4
 
 
 def _unpack(state: State, code: int, cpu: float) -> PacketOutcome:

@@ -305,6 +305,10 @@ def settle(
             if when < until:
                 size = push(heap, size, (when - begin) << TIME_SHIFT | rank << RANK_SHIFT | index)
     while size > 0:
+        if size > len(heap) - 8:
+            run[at.X_FAULT] = 1
+        if run[at.X_FAULT]:
+            return
         key = heap[0]
         size = pop(heap, size)
         now = begin + (key >> TIME_SHIFT)
@@ -399,7 +403,7 @@ def run_windows(
     """Compute windows until all flows have finished, nothing is left to happen, or a halt.
 
     Returns ENDED, STUCK (no event left), RUNNING (`horizon` ps or `budget` events reached), or
-    FULL: the frame store must grow; call again after that.
+    FULL: the frame store must grow; call again after that. FAULT: begin again with more room.
     """
     stop = run[at.X_EVENTS] + budget
     reserve = run[at.X_RESERVE]
@@ -425,6 +429,8 @@ def run_windows(
                     ports, queues, nodes, flows, marks, control, order, hops, back, alarms, wires,
                     due, store, chain, run, settings, parameters, heap, node,
                 )  # fmt: skip
+                if run[at.X_FAULT]:
+                    return at.FAULT
         run[at.X_NODE] = 0
 
 

@@ -178,6 +178,7 @@ X_RESENT: Final = 13
 X_RESERVE: Final = 14  # chunks that one node may need in one window
 X_TRIMMED: Final = 15
 X_LAST: Final = 16  # time of the last event
+X_FAULT: Final = 17  # 1 once the room for one window was too small: begin again with more
 COUNTERS: Final = 24
 
 # Settings.
@@ -211,6 +212,7 @@ RUNNING: Final = 0
 ENDED: Final = 1
 STUCK: Final = 2
 FULL: Final = 3
+FAULT: Final = 4
 
 
 def warm() -> None:

@@ -13,6 +13,9 @@ def put(store, chain, run, tail, time, flow, place, stamp):
     """Write a frame behind slot `tail` (-1: the queue is empty); return its slot."""
     slot = tail + 1
     if tail < 0 or slot & CHUNK - 1 == 0:
+        if run[at.X_LEFT] == 0:
+            run[at.X_FAULT] = 1
+            return 0
         chunk = run[at.X_FREE]
         run[at.X_FREE] = chain[chunk]
         run[at.X_LEFT] -= 1

@@ -54,70 +54,93 @@ class State:
 
 
 def pack(
-    network: PacketNetwork, flows: PacketFlows, limits: LinkClassLimits, settings: PacketSettings
+    network: PacketNetwork,
+    flows: PacketFlows,
+    limits: LinkClassLimits,
+    settings: PacketSettings,
+    room: int = 1,
 ) -> State:
-    """Lay out the links that paths use, node by node, and the flows."""
+    """Lay out the links that paths use, node by node, and the flows.
+
+    `room` multiplies what one window of one node may need: more where less was not enough.
+    """
     used = np.unique(network.links)
     both = np.union1d(used, used ^ 1)
-    place = np.lexsort((both, network.tail[both]))
-    link_of_port = both[place]
-    node_ids, node_of_port, counts = np.unique(
+    link_of_port = both[np.lexsort((both, network.tail[both]))]
+    _, node_of_port, counts = np.unique(
         network.tail[link_of_port], return_inverse=True, return_counts=True
     )
-    count = len(link_of_port)
     port_of_link = np.full(len(network.tail), -1, np.int64)
-    port_of_link[link_of_port] = np.arange(count)
-    peer = port_of_link[link_of_port ^ 1]
-    words = np.zeros((count, at.PORT), np.int64)
-    rate = network.rate[link_of_port]
-    words[:, at.P_PEER] = peer
-    words[:, at.P_LINK] = link_of_port
-    words[:, at.P_PEER_NODE] = node_of_port[peer]
-    words[:, at.P_PSB] = np.where(8 * PS_PER_SECOND % rate == 0, 8 * PS_PER_SECOND // rate, 0)
-    words[:, at.P_RATE] = rate
-    words[:, at.P_DELAY] = network.delay[link_of_port]
-    words[:, at.P_OWED] = -1
-    words[:, at.P_RING] = -1
-    nodes = np.zeros((len(node_ids), at.NODE), np.int64)
-    nodes[:, at.N_FIRST] = np.cumsum(counts) - counts
-    nodes[:, at.N_PORTS] = counts
-    nodes[:, at.N_SHARED] = settings.shared
-    nodes[:, at.N_POOL_SIZE] = settings.headroom_pool
-    rows, order = _flow_rows(network, flows, words, port_of_link)
+    port_of_link[link_of_port] = np.arange(len(link_of_port))
+    ports = _port_rows(network, link_of_port, port_of_link, node_of_port)
+    rows, order = _flow_rows(network, flows, ports, port_of_link)
     _cut(rows, flows.sizes, settings)
-    marks = np.zeros(
-        int(rows[:, at.S_TOTAL].sum()) if settings.reliability == "sr" else 1, np.uint8
-    )
-    control = _control_rows(words[rows[:, at.S_PORT], at.P_RATE])
+    packets = int(rows[:, at.S_TOTAL].sum()) if settings.reliability == "sr" else 1
     hops = _hops(network, port_of_link)
-    back = np.where(hops >= 0, peer[hops], -1).astype(np.int32)
-    alarms = np.full((count, at.ALARM), at.NEVER, np.int64)
-    alarms[:, at.A_SPAN] = [
-        settings.pause_quanta * BIT_TIMES_OF_QUANTUM * PS_PER_SECOND // each
-        for each in rate.tolist()
-    ]
-    has = words[:, at.P_START] < words[:, at.P_STOP]
-    alarms[has, at.A_TIMER] = rows[order[words[has, at.P_START]], at.S_START]
-    due = np.full(len(node_ids), at.NEVER, np.int64)
+    alarms = _alarm_rows(settings, ports, rows, order)
+    due = np.full(len(counts), at.NEVER, np.int64)
     np.minimum.at(due, node_of_port, alarms[:, at.A_TIMER])
-    wires = np.full((count, at.WIRE), 0, np.int64)
+    wires = np.zeros((len(link_of_port), at.WIRE), np.int64)
     wires[:, at.W_NEXT] = at.NEVER
+    control_time = -(-settings.control * 8 * PS_PER_SECOND // ports[:, at.P_RATE])
+    window = int((control_time + ports[:, at.P_DELAY]).min())
+    frames = _frames_of_window(window, control_time, node_of_port)
     run = np.zeros(at.COUNTERS, np.int64)
     run[at.X_OPEN] = len(rows)
-    slowest = _control_time(settings, rate)
-    window = int((slowest + network.delay[link_of_port]).min())
-    run[at.X_RESERVE] = _reserve(window, slowest, counts, node_of_port)
-    chunks = max(1024, 2 * int(run[at.X_RESERVE]))
-    heap = np.zeros(8 * int(counts.max()) + 64, np.int64)
+    run[at.X_RESERVE] = room * (2 * frames // CHUNK + 4 * int(counts.max()) + 64)
     state = State(
-        aligned(words), aligned(_queue_rows(limits, link_of_port, settings)),
-        aligned(nodes), aligned(rows), marks, control, order, hops, back, aligned(alarms),
+        aligned(ports), aligned(_queue_rows(limits, link_of_port, settings)),
+        aligned(_node_rows(settings, counts)), aligned(rows), np.zeros(packets, np.uint8),
+        _control_rows(ports[rows[:, at.S_PORT], at.P_RATE]), order, hops,
+        np.where(hops >= 0, ports[hops, at.P_PEER], -1).astype(np.int32), aligned(alarms),
         aligned(wires), due, np.zeros((0, at.FRAME), np.int64), np.zeros(0, np.int64), run,
-        _settings_row(settings, window), _parameters(settings), heap,
-        link_of_port,
+        _settings_row(settings, window), _parameters(settings),
+        np.zeros(room * (8 * frames + 64), np.int64), link_of_port,
     )  # fmt: skip
-    grow(state, chunks)
+    grow(state, max(1024, 2 * int(run[at.X_RESERVE])))
     return state
+
+
+def _port_rows(
+    network: PacketNetwork, link_of_port: Column, port_of_link: Column, node_of_port: Column
+) -> Column:
+    peer = port_of_link[link_of_port ^ 1]
+    rate = network.rate[link_of_port]
+    rows = np.zeros((len(link_of_port), at.PORT), np.int64)
+    rows[:, at.P_PEER] = peer
+    rows[:, at.P_LINK] = link_of_port
+    rows[:, at.P_PEER_NODE] = node_of_port[peer]
+    rows[:, at.P_PSB] = np.where(8 * PS_PER_SECOND % rate == 0, 8 * PS_PER_SECOND // rate, 0)
+    rows[:, at.P_RATE] = rate
+    rows[:, at.P_DELAY] = network.delay[link_of_port]
+    rows[:, [at.P_OWED, at.P_RING]] = -1
+    return rows
+
+
+def _node_rows(settings: PacketSettings, counts: Column) -> Column:
+    rows = np.zeros((len(counts), at.NODE), np.int64)
+    rows[:, at.N_FIRST] = np.cumsum(counts) - counts
+    rows[:, at.N_PORTS] = counts
+    rows[:, at.N_SHARED] = settings.shared
+    rows[:, at.N_POOL_SIZE] = settings.headroom_pool
+    return rows
+
+
+def _alarm_rows(settings: PacketSettings, ports: Column, flows: Column, order: Column) -> Column:
+    rows = np.full((len(ports), at.ALARM), at.NEVER, np.int64)
+    bits = settings.pause_quanta * BIT_TIMES_OF_QUANTUM
+    rates, which = np.unique(ports[:, at.P_RATE], return_inverse=True)
+    spans = np.array([bits * PS_PER_SECOND // rate for rate in rates.tolist()], np.int64)
+    rows[:, at.A_SPAN] = spans[which.reshape(-1)]
+    sends = ports[:, at.P_START] < ports[:, at.P_STOP]
+    rows[sends, at.A_TIMER] = flows[order[ports[sends, at.P_START]], at.S_START]
+    return rows
+
+
+def _frames_of_window(window: int, control_time: Column, node_of_port: Column) -> int:
+    """Return how many frames can come to, or leave, the busiest node in one window."""
+    frames = window // control_time + 2
+    return int(np.bincount(node_of_port, weights=frames).max())
 
 
 def aligned(rows: Column) -> Column:
@@ -139,17 +162,6 @@ def grow(state: State, chunks: int) -> None:
     state.chain = np.concatenate([state.chain, chain])
     state.run[at.X_FREE] = old
     state.run[at.X_LEFT] += chunks
-
-
-def _control_time(settings: PacketSettings, rate: Column) -> Column:
-    return -(-settings.control * 8 * PS_PER_SECOND // rate)
-
-
-def _reserve(window: int, control: Column, counts: Column, node_of_port: Column) -> int:
-    """Return the chunks that the frames of one node's window can fill at most, on any node."""
-    frames = window // control + 2
-    per_node = np.bincount(node_of_port, weights=2 * (frames // CHUNK + 2), minlength=len(counts))
-    return int(per_node.max())
 
 
 def _flow_rows(
