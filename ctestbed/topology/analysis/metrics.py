@@ -51,7 +51,7 @@ def _bounds(planes: list[PlaneStructure]) -> Iterator[Metric]:
         total = sums.setdefault(plane["site"], [0, 0])
         total[0] += count * bounds["at_least"]
         total[1] += count * bounds["at_most"]
-        methods[bounds["method"]] = None
+        methods |= dict.fromkeys(bounds["method"].split("; "))
     if sums:
         least = min(sums.values())
         for name, value in zip(("at_least", "at_most"), least, strict=True):
