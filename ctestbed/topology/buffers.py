@@ -16,6 +16,7 @@ from ctestbed.core.headroom import (
     distance_carried,
     sonic_xoff,
 )
+from ctestbed.core.names import numbered
 from ctestbed.core.spec import Unknown
 from ctestbed.core.units import format_length, format_rate, format_size, format_time
 from ctestbed.core.yamlfile import YAMLPath
@@ -28,7 +29,6 @@ from ctestbed.topology.joints import (
     Value,
     fabric_of,
     plane_joints,
-    planes_text,
     ports_of,
     site_joints,
     top_tier,
@@ -222,7 +222,9 @@ class SwitchLoad:
     @property
     def title(self) -> str:
         """What findings call it."""
-        return self.what if self.planes is None else f"{self.what} of {planes_text(self.planes)}"
+        return (
+            self.what if self.planes is None else f"{self.what} of {numbered('plane', self.planes)}"
+        )
 
 
 def switch_loads(loaded: LoadedTestbed, plan: Plan) -> Iterator[tuple[int, SwitchLoad]]:

@@ -5,10 +5,11 @@ holds of each of its cables. The nearest word counts: of a plane before that of 
 before that of all switches, of one side of a switch before that of all its ports.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
+from ctestbed.core.names import numbered
 from ctestbed.core.spec import Unknown
 from ctestbed.core.yamlfile import YAMLPath
 from ctestbed.topology.fabrics import AnyFabric, Dragonfly, FullMesh, ScaleUpOnly, SlimFly, Torus
@@ -69,20 +70,8 @@ class Joint:
 
     def called(self, what: str) -> str:
         """Return what findings call its cables or ports, with the planes where these differ."""
-        planes = "" if self.planes is None else f" of {planes_text(self.planes)}"
+        planes = "" if self.planes is None else f" of {numbered('plane', self.planes)}"
         return f"{self.name} {what}{planes}"
-
-
-def planes_text(numbers: Sequence[int]) -> str:
-    """Write `plane 3` or `planes 0-2, 5`."""
-    runs: list[list[int]] = []
-    for number in numbers:
-        if runs and runs[-1][-1] == number - 1:
-            runs[-1].append(number)
-        else:
-            runs.append([number])
-    text = ", ".join(str(run[0]) if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs)
-    return f"plane{'s' if len(numbers) > 1 else ''} {text}"
 
 
 @dataclass(frozen=True, slots=True)

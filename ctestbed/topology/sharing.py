@@ -3,8 +3,8 @@
 from collections import Counter
 from collections.abc import Iterator
 
+from ctestbed.core.names import numbered
 from ctestbed.core.result import Finding
-from ctestbed.topology.joints import planes_text
 from ctestbed.topology.load import LoadedTestbed
 from ctestbed.topology.shapes import Plan
 
@@ -32,7 +32,7 @@ def sharing_notes(loaded: LoadedTestbed, plan: Plan) -> Iterator[Finding]:
         if not site.split or len(groups) == 1 or site.path in seen:
             continue
         seen.add(site.path)
-        kinds = "; ".join(planes_text(numbers) for _, numbers in groups)
+        kinds = "; ".join(numbered("plane", numbers) for _, numbers in groups)
         yield Finding(
             "CTB-T066",
             "note",

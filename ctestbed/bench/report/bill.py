@@ -13,6 +13,7 @@ from ctestbed.bench.report.blocks import (
     table,
 )
 from ctestbed.bench.report.quantity import show_length, show_power, show_rate
+from ctestbed.core.names import number_runs
 
 _UNKNOWN: Final = "UNKNOWN"
 _MILLION: Final = 10**6
@@ -94,7 +95,12 @@ def _one(design: dict[str, Any], prices: dict[str, Any] | None) -> list[Block]:
     if len({line["site"] for line in lines}) > 1:
         before.append(("site", lambda line: line["site"]))
     if any(line["planes"] is not None for line in lines):
-        before.append(("planes", lambda line: _planes(line["planes"])))
+        before.append(
+            (
+                "planes",
+                lambda line: "all" if line["planes"] is None else number_runs(line["planes"]),
+            )
+        )
     counts = [("count>", lambda line: f"{line['count']:,}")]
     in_planes = [("a plane>", lambda line: _number(line["per_plane"])), *counts]
     switches = in_planes if design["planes"] > 1 else counts
@@ -292,14 +298,6 @@ def _note(lines: list[dict[str, Any]]) -> str:
     if any(line["included"] for line in lines):
         notes.append("(in) a price: that of the switch includes it")
     return "; ".join(notes)
-
-
-def _planes(planes: list[int] | None) -> str:
-    if planes is None:
-        return "all"
-    if len(planes) > 1 and planes == list(range(planes[0], planes[-1] + 1)):
-        return f"{planes[0]}-{planes[-1]}"
-    return ",".join(map(str, planes))
 
 
 def _line_cost(line: dict[str, Any]) -> str:

@@ -14,6 +14,14 @@ class Text:
 
 
 @dataclass(frozen=True, slots=True)
+class Items:
+    """Sentences that stand one below the other."""
+
+    title: str
+    items: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Facts:
     """Names and values, one pair a line; with `wrap`, plain text breaks long ones."""
 
@@ -82,7 +90,7 @@ class Picture:
     folded: tuple["Picture", ...] = ()
 
 
-Block: TypeAlias = Text | Facts | Table | Plot | Picture
+Block: TypeAlias = Text | Items | Facts | Table | Plot | Picture
 
 
 def table(title: str, header: str, rows: list[list[str]], note: str = "") -> Table:
@@ -93,6 +101,16 @@ def table(title: str, header: str, rows: list[list[str]], note: str = "") -> Tab
     names = [name.strip() for name in header.split("|")]
     columns = tuple(Column(name.rstrip(">"), name.endswith(">")) for name in names)
     return Table(title, columns, tuple(tuple(row) for row in rows), note)
+
+
+def merge_sites(rows: list[tuple[str | None, list[str]]]) -> list[list[str]]:
+    """Return rows that say the same of several sites once, with these sites at the end."""
+    found: dict[tuple[str, ...], list[str]] = {}
+    for site, row in rows:
+        names = found.setdefault(tuple(row), [])
+        if site is not None and site not in names:
+            names.append(site)
+    return [[*row, ", ".join(names)] for row, names in found.items()]
 
 
 def cut_rows(rows: list[list[str]], limit: int) -> tuple[list[list[str]], str]:

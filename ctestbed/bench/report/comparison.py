@@ -2,7 +2,8 @@
 
 from typing import Any, Final
 
-from ctestbed.bench.report.blocks import Block, Facts, table
+from ctestbed.bench.report.blocks import Block, Facts, Table, cut_rows, table
+from ctestbed.bench.report.fabric import many
 from ctestbed.core.units import format_rate
 
 _ROWS: Final = 40
@@ -18,17 +19,20 @@ def comparison_blocks(data: dict[str, Any]) -> list[Block]:
     blocks: list[Block] = [Facts("Compared", tuple(_facts(data)))]
     if data["inferred"] is not None:
         blocks += _inferred(data["inferred"])
-    deviations = data["deviations"]
-    if deviations:
-        rows = [
-            [item["kind"], item["a"], item["b"] or "", item["expected"] or "", str(item["count"])]
-            for item in deviations[:_ROWS]
-        ]
-        more = len(deviations) - _ROWS
-        note = f"… {more:,} more; `--format json` has all" if more > 0 else ""
+    if data["deviations"]:
+        rows, note = cut_rows([list(row) for row in deviation_rows(data).rows], _ROWS)
         header = "kind | one end | other end | expected | count>"
         blocks.append(table("Deviations", header, rows, note))
     return blocks
+
+
+def deviation_rows(data: dict[str, Any]) -> Table:
+    """Return every deviation, for spreadsheets."""
+    keys = ("kind", "a", "b", "expected", "count")
+    rows = [
+        ["" if item[key] is None else str(item[key]) for key in keys] for item in data["deviations"]
+    ]
+    return table("", " | ".join(keys), rows)
 
 
 def _facts(data: dict[str, Any]) -> list[tuple[str, str]]:
@@ -51,12 +55,14 @@ def _inferred(inferred: dict[str, Any]) -> list[Block]:
     facts = [("fabric", inferred["description"])]
     below, rails = inferred["below"], inferred["rails"]
     if below["endpoints_per_leaf"] is not None:
-        votes = f"{below['leaves_for']} leaves for, {below['leaves_against']} against"
+        votes = f"{below['leaves_for']:,} leaves for, {below['leaves_against']:,} against"
         facts.append(("endpoints per leaf", f"{below['endpoints_per_leaf']} ({votes})"))
     if rails is not None:
-        votes = f"{rails['adapters_for']} adapters for, {rails['adapters_against']} against"
-        text = f"{rails['rails']} rails of {rails['leaves_per_rail']} leaf switch each in "
-        text += f"{rails['segments']} segments ({votes})"
+        votes = f"{rails['adapters_for']:,} adapters for, {rails['adapters_against']:,} against"
+        text = (
+            f"{many(rails['rails'], 'rail')} of {many(rails['leaves_per_rail'], 'leaf')} each in "
+        )
+        text += f"{many(rails['segments'], 'segment')} ({votes})"
         facts.append(("rails", text))
         if rails["other_hosts"]:
             facts.append(("hosts of another kind", ", ".join(rails["other_hosts"])))
@@ -66,10 +72,10 @@ def _inferred(inferred: dict[str, Any]) -> list[Block]:
             f"{layer['lower']} - {layer['upper']}",
             str(layer["groups"]),
             _or_none(layer["cables_per_pair"]),
-            f"{layer['pairs_for']} / {layer['pairs_against']}",
+            f"{layer['pairs_for']:,} / {layer['pairs_against']:,}",
             f"{layer['cables_present']:,} of {layer['cables_expected']:,}",
             "unknown" if layer["rate"] is None else format_rate(layer["rate"]),
-            f"{layer['rate_for']} / {layer['rate_against']}",
+            f"{layer['rate_for']:,} / {layer['rate_against']:,}",
         ]
         for layer in inferred["layers"]
     ]

@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from itertools import groupby
 from typing import Any, Final
 
-from ctestbed.bench.report.blocks import Block, Facts, Picture, Text, cut_rows, table
+from ctestbed.bench.report.blocks import Block, Facts, Items, Picture, Text, cut_rows, table
 from ctestbed.bench.report.drawing.wording import KEY, block_name, scene_heading
 from ctestbed.bench.report.structure import paths_line
+from ctestbed.core.names import numbered
 from ctestbed.core.units import format_length, format_rate, format_size, format_time
 
 _CELLS: Final = 4
@@ -31,7 +32,7 @@ def show_blocks(data: dict[str, Any]) -> list[Block]:
     blocks.append(_layers(data))
     for title, key in (("Sources", "sources"), ("Assumptions", "assumptions")):
         if data[key]:
-            blocks.append(Text("\n".join(f"  - {line}" for line in data[key]), title))
+            blocks.append(Items(title, tuple(data[key])))
     return blocks
 
 
@@ -399,7 +400,7 @@ def _frame(title: str, cell: int) -> str:
 def _layer_name(layer: dict[str, Any]) -> str:
     if layer["planes"] is None:
         return str(layer["layer"])
-    return f"{layer['layer']} ({many(len(layer['planes']), 'plane')}: {layer['planes'][0]}...)"
+    return f"{layer['layer']}, {numbered('plane', layer['planes'])}"
 
 
 def _layers(data: dict[str, Any]) -> Block:

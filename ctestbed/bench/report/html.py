@@ -18,7 +18,7 @@ from typing import Any, Final
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from ctestbed.bench.report.blocks import Block, Column, Facts, Picture, Plot, Table, Text
+from ctestbed.bench.report.blocks import Block, Column, Facts, Items, Picture, Plot, Table, Text
 from ctestbed.bench.report.common import format_value, format_where, reproduce_facts
 from ctestbed.bench.report.drawing.draw import HALF, WIDTH, scene_svg
 from ctestbed.bench.report.drawing.wording import scene_heading
@@ -248,8 +248,8 @@ def _draw_picture(block: Picture, identifier: str) -> dict[str, Any]:
     return {"title": block.title, "note": block.note, "figures": figures, "folded": folded}
 
 
-def _part(block: Text | Facts | Table) -> str:
-    return {Text: "text", Facts: "facts", Table: "table"}[type(block)]
+def _part(block: Text | Items | Facts | Table) -> str:
+    return {Text: "text", Items: "items", Facts: "facts", Table: "table"}[type(block)]
 
 
 def sort_key(cell: str, column: Column) -> str:

@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-from ctestbed.bench.report.blocks import Block, Facts, Picture, Table, Text
+from ctestbed.bench.report.blocks import Block, Facts, Items, Picture, Table, Text
 from ctestbed.bench.report.common import all_blocks, reproduce_facts, verdict_line
 from ctestbed.core.envelope import Envelope
 
@@ -46,6 +46,8 @@ def _render_block(block: Block) -> str:  # noqa: PLR0911 - one line for each kin
         case Text(text, title, _):
             paragraphs = (escape(part) for part in text.split("\n\n"))
             return _titled(title, "\n\n".join(part for part in paragraphs if part))
+        case Items(title, items):
+            return _titled(title, "\n".join(f"- {escape(item)}" for item in items))
         case Facts(title, pairs):
             if not pairs:
                 return ""

@@ -2,8 +2,9 @@
 
 from typing import Any, Final
 
-from ctestbed.bench.report.blocks import Block, table
+from ctestbed.bench.report.blocks import Block, cut_rows, merge_sites, table
 from ctestbed.bench.report.quantity import show_length, show_rate, show_size, show_time
+from ctestbed.core.names import numbered
 from ctestbed.core.result import UNKNOWN
 
 _ROWS: Final = 24
@@ -29,26 +30,15 @@ def port_blocks(ports: dict[str, Any]) -> list[Block]:
         if not any(row[-1] for row in rows):  # one site without a name
             header, rows = columns.removesuffix(" | sites"), [row[:-1] for row in found]
         if rows:
-            more = len(rows) - _ROWS
-            note = f"… {more:,} more; `--format json` has all" if more > 0 else ""
-            blocks.append(table(title, header, rows[:_ROWS], note))
+            shown, note = cut_rows(rows, _ROWS)
+            blocks.append(table(title, header, shown, note))
     return blocks
-
-
-def _merged(rows: list[tuple[str | None, list[str]]]) -> list[list[str]]:
-    """Return rows that say the same of several sites once, with these sites at the end."""
-    found: dict[tuple[str, ...], list[str]] = {}
-    for site, row in rows:
-        names = found.setdefault(tuple(row), [])
-        if site is not None and site not in names:
-            names.append(site)
-    return [[*row, ", ".join(names)] for row, names in found.items()]
 
 
 def _name(name: str, planes: list[int] | None) -> str:
     if planes is None:
         return name
-    return f"{name}, plane{'s' if len(planes) > 1 else ''} {', '.join(map(str, planes))}"
+    return f"{name}, {numbered('plane', planes)}"
 
 
 def _ends(items: list[dict[str, Any]]) -> list[list[str]]:
@@ -57,7 +47,7 @@ def _ends(items: list[dict[str, Any]]) -> list[list[str]]:
         ends = [_end(end) for end in item["ends"]]
         name = _name(item["cables"], item["planes"])
         rows.append((item["site"], [name, show_rate(item["rate"]), *ends]))
-    return _merged(rows)
+    return merge_sites(rows)
 
 
 def _end(end: dict[str, Any]) -> str:
@@ -80,7 +70,7 @@ def _headroom(items: list[dict[str, Any]]) -> list[list[str]]:
         name = _name(item["cables"], item["planes"])
         row = [name, show_rate(item["rate"]), distance, kept, needed, item["outcome"]]
         rows.append((item["site"], row))
-    return _merged(rows)
+    return merge_sites(rows)
 
 
 def _buffers(items: list[dict[str, Any]]) -> list[list[str]]:
@@ -90,4 +80,4 @@ def _buffers(items: list[dict[str, Any]]) -> list[list[str]]:
         headroom = show_size(item["headroom"]) + (" (needed)" if item["assumed"] else "")
         name = _name(item["switch"], item["planes"])
         rows.append((item["site"], [name, f"{item['lossless_ports']:,}", headroom, buffer]))
-    return _merged(rows)
+    return merge_sites(rows)

@@ -5,8 +5,9 @@ Sites and planes that are alike share a row.
 
 from typing import Any, Final
 
-from ctestbed.bench.report.blocks import Block, table
+from ctestbed.bench.report.blocks import Block, cut_rows, merge_sites, table
 from ctestbed.bench.report.quantity import show_rate
+from ctestbed.core.names import number_runs, numbered
 
 _ROWS: Final = 16
 _LOSSES: Final = {"network": "the network", "plane": "a plane", "rail": "a rail", "part": "others"}
@@ -19,20 +20,22 @@ def structure_blocks(structure: dict[str, Any] | None) -> list[Block]:
     blocks: list[Block] = []
     header = "leaves> | hops, most> | hops, mean> | shortest paths> | disjoint paths> | "
     header += "bisection of a plane> | planes | sites"
-    rows = _merged([(plane["site"], _plane(plane)) for plane in structure["planes"]])
+    planes = structure["planes"]
+    several = any(plane["planes"] != [0] for plane in planes)
+    rows = merge_sites([(plane["site"], _plane(plane, several=several)) for plane in planes])
     if rows:
         note = "between leaves, fewest-most; paths count cables"
         blocks.append(_cut("Structure", header, rows, note))
     points = [(point["site"], _point(point)) for point in structure["single_points"]]
     if points:
         header = "one lost | hosts lose | hosts exposed> | worst takes> | such as | sites"
-        blocks.append(_cut("Single points of failure", header, _merged(points), ""))
+        blocks.append(_cut("Single points of failure", header, merge_sites(points), ""))
     return blocks + _sites(structure["sites"])
 
 
 def paths_line(paths: dict[str, Any]) -> str:
     """Return what leads from leaf to leaf of a plane, in a line."""
-    planes = "" if paths["planes"] is None else f" (plane {_planes(paths['planes']) or 0})"
+    planes = "" if paths["planes"] is None else f" ({numbered('plane', paths['planes'])})"
     parts = [
         f"at most {paths['diameter']} hop{'s' if paths['diameter'] > 1 else ''} between leaves"
     ]
@@ -47,26 +50,15 @@ def paths_line(paths: dict[str, Any]) -> str:
 
 
 def _cut(title: str, header: str, rows: list[list[str]], note: str) -> Block:
-    more = len(rows) - _ROWS
-    cut = f"… {more:,} more; `--format json` has all" if more > 0 else ""
-    columns = [number for number, row in enumerate(zip(*rows, strict=True)) if any(row)]
+    whole, cut = cut_rows(rows, _ROWS)
+    columns = [number for number, column in enumerate(zip(*rows, strict=True)) if any(column)]
     names = [name.strip() for name in header.split("|")]
-    shown = [[row[number] for number in columns] for row in rows[:_ROWS]]
+    shown = [[row[number] for number in columns] for row in whole]
     kept = " | ".join(names[number] for number in columns)
     return table(title, kept, shown, "; ".join(part for part in (note, cut) if part))
 
 
-def _merged(rows: list[tuple[str | None, list[str]]]) -> list[list[str]]:
-    """Return rows that say the same of several sites once, with these sites at the end."""
-    found: dict[tuple[str, ...], list[str]] = {}
-    for site, row in rows:
-        names = found.setdefault(tuple(row), [])
-        if site is not None and site not in names:
-            names.append(site)
-    return [[*row, ", ".join(names)] for row, names in found.items()]
-
-
-def _plane(plane: dict[str, Any]) -> list[str]:
+def _plane(plane: dict[str, Any], *, several: bool) -> list[str]:
     mean = plane["mean_hops"]
     return [
         f"{plane['leaves']:,}",
@@ -75,16 +67,8 @@ def _plane(plane: dict[str, Any]) -> list[str]:
         _spread(plane["shortest_paths"]),
         _spread(plane["disjoint_paths"]),
         _halves(plane["bisection"]),
-        _planes(plane["planes"]),
+        number_runs(plane["planes"]) if several else "",
     ]
-
-
-def _planes(planes: list[int]) -> str:
-    if len(planes) == 1:
-        return "" if planes[0] == 0 else str(planes[0])
-    if planes == list(range(planes[0], planes[-1] + 1)):
-        return f"{planes[0]}-{planes[-1]}"
-    return ", ".join(map(str, planes))
 
 
 def _spread(spread: dict[str, Any] | None) -> str:

@@ -4,7 +4,7 @@ import textwrap
 from collections import Counter
 from typing import Any, Final
 
-from ctestbed.bench.report.blocks import Block, Facts, Picture, Plot, Table, Text
+from ctestbed.bench.report.blocks import Block, Facts, Items, Picture, Plot, Table, Text
 from ctestbed.bench.report.common import format_where, metrics_table, verdict_line
 from ctestbed.bench.report.views import view_of
 from ctestbed.core.envelope import Envelope
@@ -33,6 +33,8 @@ def render_block(block: Block) -> str:
     match block:
         case Text():
             return f"{block.title}\n{block.text}" if block.title else block.text
+        case Items():
+            return "\n".join([block.title, *(one_line(f"  - {item}") for item in block.items)])
         case Facts():
             return _render_facts(block)
         case Table():

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from ctestbed.core.names import numbered
 from ctestbed.core.units import format_length, format_power, format_rate
 from ctestbed.core.yamlfile import YAMLPath, format_pointer
 from ctestbed.topology.bom.lines import Line, bom_lines, host_of, known
@@ -47,7 +48,7 @@ class _Used:
         run = self.run
         if run.is_trunk:
             return f"the cables of trunk {run.site}"
-        planes = "" if run.planes is None else f" of plane {run.planes[0]}"
+        planes = "" if run.planes is None else f" of {numbered('plane', run.planes)}"
         return f"{run.layer} cables{planes}"
 
 

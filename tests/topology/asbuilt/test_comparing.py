@@ -1,5 +1,7 @@
 """`validate FILE`, `validate --as-built` and `diff`, as a user calls them."""
 
+import csv
+import io
 import json
 from pathlib import Path
 
@@ -41,6 +43,17 @@ def test_a_lost_line_is_a_missing_cable_with_its_place(cables: Path) -> None:
         rendered = ctestbed(*words[:-1], form)
         assert rendered.code == 10
         assert "CTB-T200" in rendered.stdout
+
+
+def test_csv_has_a_row_for_every_deviation(cables: Path) -> None:
+    kept = cables.read_text().splitlines()[:150]
+    cables.write_text("\n".join(kept) + "\n")
+    words = ("topology", "validate", "lab-128", "--as-built", str(cables), "--format")
+    deviations = ctestbed(*words, "json").json["data"]["deviations"]
+    rows = list(csv.DictReader(io.StringIO(ctestbed(*words, "csv").stdout)))
+    assert len(rows) == len(deviations) > 40
+    assert [row["kind"] for row in rows] == [each["kind"] for each in deviations]
+    assert [row["expected"] for row in rows] == [each["expected"] or "" for each in deviations]
 
 
 def test_a_record_from_standard_input_is_judged_alone(cables: Path) -> None:

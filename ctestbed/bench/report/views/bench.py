@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from ctestbed.bench.report.blocks import Block, Facts, Plot, Series, Text, table
+from ctestbed.bench.report.blocks import Block, Facts, Items, Plot, Series, table
 from ctestbed.bench.report.common import format_value
 from ctestbed.bench.report.quantity import show_rate, show_size, show_time
 from ctestbed.bench.report.views.route import hops_table
@@ -44,8 +44,7 @@ def run(envelope: Envelope) -> list[Block]:
     blocks += _rate_plots(envelope)
     blocks += _expectations(data["expectations"])
     if data["assumptions"]:
-        text = "\n".join(f"- {line}" for line in data["assumptions"])
-        blocks.append(Text(text, "Assumptions", fixed=True))
+        blocks.append(Items("Assumptions", tuple(data["assumptions"])))
     return blocks
 
 

@@ -4,7 +4,7 @@ from typing import Any, Final
 
 from ctestbed.bench.report.bill import bill_blocks, bill_rows
 from ctestbed.bench.report.blocks import Block, Facts, Table, table
-from ctestbed.bench.report.comparison import comparison_blocks
+from ctestbed.bench.report.comparison import comparison_blocks, deviation_rows
 from ctestbed.bench.report.fabric import count_line, many, show_blocks
 from ctestbed.bench.report.ports import port_blocks
 from ctestbed.bench.report.structure import structure_blocks
@@ -42,9 +42,19 @@ def as_built(envelope: Envelope) -> list[Block]:
     return comparison_blocks(data) + structure_blocks(data["structure"])
 
 
+def as_built_csv(envelope: Envelope) -> Table:
+    """A row for every departure."""
+    return deviation_rows(envelope["data"])
+
+
 def diff(envelope: Envelope) -> list[Block]:
     """How the two were compared, and every difference."""
     return comparison_blocks(envelope["data"])
+
+
+def diff_csv(envelope: Envelope) -> Table:
+    """A row for every difference."""
+    return deviation_rows(envelope["data"])
 
 
 def build(envelope: Envelope) -> list[Block]:
