@@ -57,6 +57,12 @@ def test_csv_has_a_row_for_every_line_in_base_units() -> None:
     assert rows[0]["price_provenance"] == "modelled"
 
 
+def test_ports_and_their_rate_are_of_one_size_where_ports_are_split() -> None:
+    switches = [row for row in rows_of("mrc-131072") if row["part"] == "switch"]
+    figures = {(int(row["radix"]), int(row["rate_bit_per_s"])) for row in switches}
+    assert figures == {(512, 100 * 10**9)}  # a 51.2 Tb/s switch
+
+
 def test_a_spreadsheet_runs_no_part_name(tmp_path: Path) -> None:
     drawn = fat_tree(tiers=2, leaves=2, hosts_per_leaf=2, spines=2, medium="=1+1")
     drawn["parts"] = {"media": {"=1+1": {"kind": "dac"}}}

@@ -130,6 +130,8 @@ def _switches(loaded: LoadedTestbed, plan: Plan, position: int) -> Iterator[Line
             name = getattr(plane.models, tier)
             model = None if name is None else parts.switches[name]
             if count:
+                lanes = lanes_of(loaded)
+                whole = UNKNOWN_FIGURE if model is None else known(model.port_rate)
                 yield Line(
                     "network",
                     "switch",
@@ -139,8 +141,8 @@ def _switches(loaded: LoadedTestbed, plan: Plan, position: int) -> Iterator[Line
                     count * len(numbers),
                     UNKNOWN_FIGURE if model is None else known(model.power),
                     planes=None if site.alike else tuple(numbers),
-                    rate=UNKNOWN_FIGURE if model is None else known(model.port_rate),
-                    radix=plane.radix if model is None else model.radix * lanes_of(loaded),
+                    rate=whole if whole == UNKNOWN_FIGURE else whole // lanes,
+                    radix=plane.radix if model is None else model.radix * lanes,
                     ports_used=used[tier],
                     source=None if model is None else model.source,
                 )
