@@ -1,38 +1,32 @@
-"""Flows that wait for other flows, over any engine that solves flows with known starts.
+"""Flows that wait for other flows.
 
-Causality makes it exact: what happens until some moment cannot depend on flows that start at it or
-later. So the flows that can run are solved, the first moment at which a waiting flow may start is
-read off, and they are solved again with it, until nobody waits. Whenever all flows before that
-moment have ended, they are not looked at again.
+The compiled kernel starts them as it goes. Small problems, and the reference engine, are solved
+with known starts only, again and again. Causality makes that exact: what happens until some moment
+cannot depend on flows that start at it or later. So the flows that can run are solved, the first
+moment at which a waiting flow may start is read off, and they are solved again with it, until
+nobody waits. Whenever all flows before that moment have ended, they are not looked at again.
 """
 
-from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 
 from ctestbed.core.errors import InputError
 from ctestbed.transport.flow import FlowEngine, solve_flows
+from ctestbed.transport.incremental import solve_waiting
 from ctestbed.transport.problem import UNFINISHED, Column, FlowOutcome, FlowProblem
+from ctestbed.transport.symmetry import Quotient
+from ctestbed.transport.waits import Chain
+
+__all__ = ["Chain", "solve_chained"]
 
 MAX_WORK: Final = 20_000_000
 """Flows solved again, times the cables they cross, after which it would take minutes."""
 
+SMALL: Final = 2_000
+"""Crossings of all flows up to which solving again beats loading the compiled kernel."""
+
 _NEVER: Final = np.iinfo(np.int64).max
-
-
-@dataclass(frozen=True, slots=True)
-class Chain:
-    """What flow f waits for: `needs[f]` of the edges `offsets[f]:offsets[f + 1]`.
-
-    An edge is done `lag` ps after its flow's end. The starts of a problem count from the moment
-    that the wait is over, or from 0 for a flow that needs nothing.
-    """
-
-    offsets: Column
-    flows: Column
-    lag: Column
-    needs: Column
 
 
 def solve_chained(
@@ -41,9 +35,11 @@ def solve_chained(
     """Return when each flow ends, and when it started; `UNFINISHED` where it never does.
 
     Raises:
-        InputError: the arrays do not fit, or it would take too long.
+        InputError: the arrays do not fit, or the reference engine would take too long.
     """
     problem.check()
+    if engine == "flow" or (engine == "auto" and len(problem.links) > SMALL):
+        return solve_waiting(_unmerged(problem), chain)
     run = _Run(problem, chain)
     while True:
         run.solve(engine)
@@ -51,6 +47,22 @@ def solve_chained(
         if not len(started):
             return FlowOutcome(run.finish, run.exact), run.starts
         run.admit(started)
+
+
+def _unmerged(problem: FlowProblem) -> Quotient:
+    """Return a problem as the kernel takes it, every flow for itself."""
+    used, links = np.unique(problem.links, return_inverse=True)
+    return Quotient(
+        capacity=problem.capacity[used],
+        offsets=problem.offsets,
+        links=links.reshape(-1),
+        counts=np.ones(len(links.reshape(-1)), np.int64),
+        sizes=problem.sizes,
+        starts=problem.starts,
+        priority=problem.classes,
+        weight=problem.weights,
+        flow_class=np.arange(problem.flows),
+    )
 
 
 class _Run:
@@ -73,7 +85,7 @@ class _Run:
                 "CTB-S047",
                 f"flows that wait for others would be solved again for {len(self.active):,} flows "
                 "at every step, which takes too long",
-                hint="use --engine packet, or fewer flows",
+                hint="use --engine flow, which starts them as it goes",
             )
         active, problem = self.active, self.problem
         pick = _spans(problem.offsets, active)

@@ -16,6 +16,7 @@ from ctestbed.core.mix import mix64
 from ctestbed.core.units import MAX_QUANTITY
 from ctestbed.transport.problem import UNFINISHED, Column, FlowOutcome, too_long
 from ctestbed.transport.symmetry import Quotient
+from ctestbed.transport.waits import Chain
 
 _PER_CHANGE: Final = 2.0**-102
 """A few roundings of 106 bits: what one change of rate may add to the relative error of a time."""
@@ -61,10 +62,29 @@ def solve_compiled(merged: Quotient) -> FlowOutcome:
 
 def solve_counted(merged: Quotient, *, anew: bool = False) -> tuple[FlowOutcome, Work]:
     """Solve, and tell how much work it took; `anew` solves all of it at every event."""
+    outcome, work, _ = _solve(merged, None, anew=anew)
+    return outcome, work
+
+
+def solve_waiting(merged: Quotient, chain: Chain) -> tuple[FlowOutcome, Column]:
+    """Solve flows that wait for others, none of them merged; return their starts too.
+
+    Raises:
+        InputError: a flow ends after the clock does.
+        InvariantError: the rates would not settle.
+    """
+    outcome, _, starts = _solve(merged, chain, anew=False)
+    return outcome, starts
+
+
+def _solve(
+    merged: Quotient, chain: Chain | None, *, anew: bool
+) -> tuple[FlowOutcome, Work, Column]:
     from ctestbed.transport.kernels_flow import solve
 
     network = _network(*_trimmed(merged), merged.priority)
-    flows, tell = _flow_columns(merged, network)
+    flows, tell = _flow_columns(merged, network, chain)
+    waits = _waits(merged.flows, chain)
     slots, groups = len(network.capacity), len(network.offsets) - 1
     order = np.argsort(network.slot_of, kind="stable")
     bounds = np.searchsorted(network.slot_of[order], np.arange(slots + 1)).astype(np.int64)
@@ -97,6 +117,7 @@ def solve_counted(merged: Quotient, *, anew: bool = False) -> tuple[FlowOutcome,
             np.zeros(slots + 1, np.int64),
             np.zeros(slots, np.bool_),
         ),
+        waits,
         network.classes,
         anew,
     )
@@ -104,7 +125,36 @@ def solve_counted(merged: Quotient, *, anew: bool = False) -> tuple[FlowOutcome,
     if events < 0:
         raise InvariantError("CTB-S060", "the fair rates of the flow engine would not settle")
     outcome = _outcome(flows[-2], changes, doubt=bool(doubt))
-    return outcome, Work(events, links_set, groups_moved, groups, slots)
+    work = Work(events, links_set, groups_moved, groups, slots)
+    starts = flows[4].astype(np.int64).sum(axis=1)
+    return outcome, work, starts if chain is None else np.where(waits[7] > 0, UNFINISHED, starts)
+
+
+def _waits(flows: int, chain: Chain | None) -> tuple[Column, ...]:
+    """Return who waits for whom as the kernel has it: by the flow that is waited for."""
+    edges = 0 if chain is None else len(chain.flows)
+    nobody = np.zeros(0, np.int64)
+    by_flow, bounds = nobody, np.zeros(flows + 1, np.int64)
+    waiter, missing, lag = nobody, nobody, nobody
+    if chain is not None:
+        by_flow = np.argsort(chain.flows, kind="stable")
+        bounds = np.searchsorted(chain.flows[by_flow], np.arange(flows + 1)).astype(np.int64)
+        waiter = np.repeat(np.arange(flows), np.diff(chain.offsets))
+        missing, lag = chain.needs.astype(np.int64), chain.lag
+    done_ids, done_places, done = _heap(edges)
+    after_ids, after_places, _ = _heap(len(missing))
+    return (
+        bounds,
+        by_flow,
+        _pairs(lag),
+        done,
+        done_ids,
+        done_places,
+        waiter,
+        missing,
+        after_ids,
+        after_places,
+    )
 
 
 def _trimmed(merged: Quotient) -> tuple[Column, Column, Column, Column]:
@@ -180,18 +230,23 @@ def _group(offsets: Column, links: Column, counts: Column, rank: Column) -> tupl
     return np.arange(len(rank)), np.arange(len(rank))
 
 
-def _flow_columns(merged: Quotient, network: _Network) -> tuple[tuple[Column, ...], Column]:
+def _flow_columns(
+    merged: Quotient, network: _Network, chain: Chain | None
+) -> tuple[tuple[Column, ...], Column]:
     sizes = np.bincount(network.group_of, minlength=len(network.offsets) - 1)
     first = np.zeros(len(sizes) + 1, np.int64)
     np.cumsum(sizes + 1, out=first[1:])  # one more place, for how many are there
     tell = np.zeros(5, np.int64)
+    order = np.argsort(merged.starts, kind="stable")
+    if chain is not None:
+        order = order[chain.needs[order] <= 0]
     columns = (
         network.group_of,
         first,
         merged.weight.astype(np.float64),
         _work(merged.sizes),
         _pairs(merged.starts),
-        np.argsort(merged.starts, kind="stable"),
+        order,
         np.full((merged.flows, 2), np.nan),
         tell,
     )

@@ -23,6 +23,7 @@ from ctestbed.transport.kernels_fair import (
     spread,
 )
 from ctestbed.transport.kernels_heap import drop, put
+from ctestbed.transport.kernels_waits import announce, first_wait, newcomer, release
 
 # Columns of `clocks`, pairs of doubles of each group: work served, up to when, and its rate since.
 SERVED, SINCE, RATE = 0, 2, 4
@@ -227,7 +228,7 @@ def touch(paths, group, moved, marks, dirty, unclean):  # type: ignore[no-untype
 
 @engine
 def solve(  # type: ignore[no-untyped-def]
-    network, flows, rates, work_queues, scratch, classes, anew
+    network, flows, rates, work_queues, scratch, chain, classes, anew
 ):
     """Run until nobody is left, and fill `finish` (pairs, ps; NaN if never).
 
@@ -245,11 +246,14 @@ def solve(  # type: ignore[no-untyped-def]
     heap = (heap_ids, heap_places, heap_keys)
     touched = (stamps, marked)
     limit = 64 * len(capacity) + 64
+    waits = len(chain[1]) > 0
     arrived = 0
     while True:
         high, low = np.inf, 0.0
-        if arrived < len(work):
+        if arrived < len(order):
             high, low = starts[order[arrived], 0], starts[order[arrived], 1]
+        if waits:
+            high, low = first_wait(chain, starts, high, low)
         if ids[-1] > 0 and (keys[ids[0], 0] - high) + (keys[ids[0], 1] - low) < -SAME:
             high, low = keys[ids[0], 0], keys[ids[0], 1]
         if high == np.inf:
@@ -267,6 +271,8 @@ def solve(  # type: ignore[no-untyped-def]
             flow = waiting[0]
             drop(waiting, queue_at, tags, flow)
             finish[flow, 0], finish[flow, 1] = high, low
+            if waits:
+                announce(chain, flow, high, low)
             clocks[group, SERVED], clocks[group, SERVED + 1] = tags[flow, 0], tags[flow, 1]
             clocks[group, SINCE], clocks[group, SINCE + 1] = high, low
             groups[group, WEIGHT] -= weight[flow]
@@ -276,11 +282,12 @@ def solve(  # type: ignore[no-untyped-def]
                 drop(ids, at, keys, group)
             else:
                 schedule(clocks, tags, group, waiting[0], keys, ids, at)
-        while arrived < len(work):
-            flow = order[arrived]
-            if starts[flow, 0] != high or starts[flow, 1] != low:
+        if waits:
+            release(chain, starts, high, low)
+        while True:
+            flow, arrived = newcomer(chain, starts, order, arrived, high, low)
+            if flow < 0:
                 break
-            arrived += 1
             if work[flow, 0] == 0.0:
                 finish[flow, 0], finish[flow, 1] = high, low
                 continue
