@@ -146,12 +146,30 @@ def test_a_part_is_priced_once_and_in_one_currency(tmp_path: Path) -> None:
         load_prices(mixed)
 
 
-def test_a_price_of_a_part_that_no_design_has_is_warned_of(tmp_path: Path) -> None:
-    stray = {**ENTRY, "switch": "64x400q"}
-    result = run_bom(BomRequest(("deepseek-ft2-2048",), price_file(tmp_path, ENTRY, stray)))
-    (finding,) = result.findings
+def test_a_price_that_may_be_of_a_part_without_one_is_warned_of(tmp_path: Path) -> None:
+    nic = {**ENTRY, "nic": "n400"}
+    del nic["switch"]
+    testbed = tmp_path / "made.yaml"
+    testbed.write_text(
+        "ctestbed: 1\nname: made\n"
+        "parts: {switches: {a64: {radix: 64}, b64: {radix: 64}}, nics: {n400: {}}}\n"
+        "host: {nic_model: n400}\n"
+        "fabric: {kind: fat-tree, tiers: 2, leaves: 2, hosts_per_leaf: 2, spines: 2, "
+        "rate: 1Gbps, delay: 1us, "
+        "leaf_switch: {model: a64}, spine_switch: {model: b64}}\n"
+    )
+    listed = price_file(tmp_path, {**ENTRY, "switch": "a64"}, {**ENTRY, "switch": "b46"}, nic)
+    (finding,) = run_bom(BomRequest((str(testbed),), listed)).findings
     assert (finding.code, finding.severity) == ("CTB-T165", "warning")
-    assert finding.hint == "did you mean `64x400g`?"
+    assert finding.hint == "did you mean `b64`?"
+
+
+def test_a_list_may_price_the_parts_of_other_designs_too(tmp_path: Path) -> None:
+    strays = [{**ENTRY, "switch": name} for name in ("64x800g", "128x400g")]
+    result = run_bom(BomRequest(("deepseek-ft2-2048",), price_file(tmp_path, ENTRY, *strays)))
+    (finding,) = result.findings
+    assert (finding.code, finding.severity) == ("CTB-T165", "note")
+    assert "64x800g, 128x400g" in finding.message
     assert result.exit_code == 0
 
 

@@ -19,7 +19,7 @@ from ctestbed.topology.bom.data import (
     Provenance,
 )
 from ctestbed.topology.bom.lines import Line, bom_lines, length_class
-from ctestbed.topology.bom.prices import LoadedPrices, load_prices
+from ctestbed.topology.bom.prices import LoadedPrices, PricedKind, load_prices
 from ctestbed.topology.bom.totals import (
     Priced,
     count_transceivers,
@@ -115,36 +115,49 @@ def _bill(name: str, loaded: LoadedTestbed, prices: LoadedPrices | None) -> Bill
     return Bill(name, loaded, plan, lines, priced)
 
 
+_SHELVES: Final[dict[PricedKind, str]] = {
+    "switch": "switches",
+    "transceiver": "media",
+    "cable": "media",
+    "nic": "nics",
+    "amplifier": "amplifiers",
+}
+"""Where `parts` describes what a price is of."""
+
+
 def _check_prices(prices: LoadedPrices, bills: list[Bill]) -> Iterable[Finding]:
-    """Warn of prices of parts that no design describes; refuse a list that fits none of them.
+    """Warn of prices that may be of a part left without one, and note the others that fit none.
 
     Raises:
         SpecError: not one price is of a part that any design has.
     """
-    shelves = {
-        "switch": "switches",
-        "transceiver": "media",
-        "cable": "media",
-        "nic": "nics",
-        "amplifier": "amplifiers",
-    }
-    found = []
+    strays, aside = [], []
     for position, entry in enumerate(prices.listed.prices):
         kind, name = entry.part
-        parts = [getattr(bill.loaded.testbed.parts, shelves[kind]) for bill in bills]
-        if any(name in part for part in parts):
+        shelf = _SHELVES[kind]
+        known = {part for bill in bills for part in getattr(bill.loaded.testbed.parts, shelf)}
+        if name in known:
             continue
-        close = nearest(name, sorted({known for part in parts for known in part}))
-        hint = f"did you mean `{close}`?" if close else f"`parts.{shelves[kind]}` has the names"
-        text = f"no design here has a part {name!r} under `parts.{shelves[kind]}`"
+        close = nearest(name, sorted(known))
+        without = sorted(part for part in known if (kind, part) not in prices.entries)
+        hint = f"did you mean `{close}`?" if close else f"`parts.{shelf}` has the names"
+        text = f"no design here has a part {name!r} under `parts.{shelf}`"
         where = prices.document.where(("prices", position, kind))
-        found.append(Finding("CTB-T165", "warning", text, where, hint))
-    if len(found) == len(prices.listed.prices):
+        strays.append(Finding("CTB-T165", "warning" if without else "note", text, where, hint))
+        if not without:
+            aside.append((name, strays[-1]))
+    if len(strays) == len(prices.listed.prices):
         raise SpecError(
             tuple(
-                Finding("CTB-T164", "error", each.message, each.where, each.hint) for each in found
+                Finding("CTB-T164", "error", each.message, each.where, each.hint) for each in strays
             )
         )
+    found = [each for each in strays if each.severity == "warning"]
+    if aside:
+        names = ", ".join(dict.fromkeys(name for name, _ in aside))
+        text = f"prices of parts that no design here has: {names}"
+        hint = "nothing is amiss where the list serves other designs too"
+        found.append(Finding("CTB-T165", "note", text, aside[0][1].where, hint))
     return found
 
 
