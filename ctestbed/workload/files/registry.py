@@ -1,6 +1,6 @@
 """Which format a file of flows is in, and its reader and writer."""
 
-from ctestbed.core.errors import InputError
+from ctestbed.core.errors import InputError, Where
 from ctestbed.core.files import read_input
 from ctestbed.core.names import did_you_mean
 from ctestbed.topology.formats.source import Source, read_source
@@ -8,12 +8,17 @@ from ctestbed.workload.files.cm import dump_cm, read_cm
 from ctestbed.workload.files.hpcc import dump_hpcc, read_hpcc
 from ctestbed.workload.files.record import FlowFile, FlowFormat, Labels, SwitchCut
 from ctestbed.workload.files.table import Resolve, columns_of, dump_table, read_table
-from ctestbed.workload.flows import Flows
+from ctestbed.workload.flows import MAX_FLOWS, Flows
 
 FORMATS: tuple[FlowFormat, ...] = ("htsim-cm", "hpcc-flow", "csv")
 
 MAX_FILE: int = 2**28
 """The largest file of flows read, in bytes."""
+
+LONGEST_LINE: int = 2**20
+"""The longest line of one; a row of CSV may wait for many flows."""
+
+_MOST_LINES: int = 2 * MAX_FLOWS
 
 
 def load_flows(name: str, resolve: Resolve | None = None) -> FlowFile:
@@ -32,11 +37,33 @@ def parse_flows(content: bytes, name: str, resolve: Resolve | None = None) -> Fl
     Raises:
         InputError: no known format, or malformed.
     """
+    _refuse_vast(content, name)
     source = read_source(content, name)
     form = _format_of(source)
     if form == "htsim-cm":
         return read_cm(source)
     return read_hpcc(source) if form == "hpcc-flow" else read_table(source, resolve)
+
+
+def _refuse_vast(content: bytes, name: str) -> None:
+    """Refuse, before anything is taken apart, what would take far more memory than its bytes."""
+    lines = content.count(b"\n") + 1
+    if lines > _MOST_LINES:
+        raise InputError(
+            "CTB-S012",
+            f"{name!r} has {lines:,} lines, and {MAX_FLOWS:,} flows are the most that is run at "
+            "once",
+            where=Where(name),
+            hint="run a part of it",
+        )
+    longest = max(map(len, content.split(b"\n")))
+    if longest > LONGEST_LINE:
+        raise InputError(
+            "CTB-S034",
+            f"{name!r} has a line of {longest:,} bytes, and is no file of flows",
+            where=Where(name),
+            hint="check that this is the file you meant",
+        )
 
 
 def _format_of(source: Source) -> FlowFormat:

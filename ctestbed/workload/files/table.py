@@ -43,7 +43,6 @@ _COLUMNS: Final = (
 )  # fmt: skip
 _ALIASES: Final = {"src": "source", "dst": "destination"}
 _DELIMITERS: Final = (",", ";", "\t")
-_LONGEST_ROW: Final = 2**20
 _MAX_ID: Final = 2**32 - 1
 
 
@@ -110,8 +109,6 @@ def _records(source: Source, delimiter: str) -> Iterator[tuple[int, list[str]]]:
     for line, text in enumerate(source.lines[1:], 2):
         if not text.strip():
             continue
-        if len(text) > _LONGEST_ROW:
-            raise bad_line(source, line, f"a row of at most {_LONGEST_ROW} characters", "split it")
         try:
             yield line, next(csv.reader([text], delimiter=delimiter, strict=True))
         except csv.Error:

@@ -408,6 +408,20 @@ def test_hostile_bytes(content: bytes, code: str) -> None:
     assert caught.value.code == code
 
 
+@pytest.mark.parametrize(
+    ("content", "code"),
+    [
+        (b"\n" * (2**23 + 1), "CTB-S012"),
+        (b"Nodes 2\n" + b"0 " * 2**20, "CTB-S034"),
+        (b"1 " * 2**20, "CTB-S034"),
+    ],
+)
+def test_vast_files_are_refused_before_they_are_taken_apart(content: bytes, code: str) -> None:
+    with pytest.raises(InputError) as caught:
+        parse_flows(content, "flows")
+    assert caught.value.code == code
+
+
 @given(st.integers(0, len(CM) - 1))
 def test_a_matrix_cut_anywhere_is_refused_or_whole(cut: int) -> None:
     try:
