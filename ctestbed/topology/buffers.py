@@ -18,7 +18,13 @@ from ctestbed.core.headroom import (
 )
 from ctestbed.core.names import numbered
 from ctestbed.core.spec import Unknown
-from ctestbed.core.units import format_length, format_rate, format_size, format_time
+from ctestbed.core.units import (
+    FIBRE_PS_PER_KM,
+    format_length,
+    format_rate,
+    format_size,
+    format_time,
+)
 from ctestbed.core.yamlfile import YAMLPath
 from ctestbed.topology.ends import Answers, Asked
 from ctestbed.topology.fields import Lossless
@@ -26,7 +32,6 @@ from ctestbed.topology.joints import (
     Joint,
     PortsOf,
     Said,
-    Value,
     fabric_of,
     plane_joints,
     ports_of,
@@ -50,7 +55,8 @@ class Need:
     """What a lossless port of one class of cables needs per class, in bytes; None if unknown.
 
     `working` is of the route in use, `standby` of the protection route (None too without one),
-    `longest` of the longer of the two. `mtu` is the largest frame of its ports.
+    `longest` of the longer of the two, which is `route`. `mtu` is the largest frame of its ports,
+    SONiC's default where the file says none.
     """
 
     joint: Joint
@@ -58,7 +64,15 @@ class Need:
     working: int | None
     standby: int | None
     longest: int | None
-    mtu: Value
+    mtu: int | Unknown
+
+    @property
+    def route(self) -> Figures:
+        """The route that needs the most, as far as that is known."""
+        standby = self.joint.standby
+        if standby is None or self.standby is None or self.working is None:
+            return self.joint.figures
+        return standby if self.standby > self.working else self.joint.figures
 
     @property
     def headroom(self) -> int | None:
@@ -87,9 +101,9 @@ def need_of(joint: Joint) -> Need | None:
     if joint.standby is not None:
         standby = _closed_form(joint.standby)
         longest = None if working is None or standby is None else max(working, standby)
-    return Need(
-        joint, joint.lossless, working, standby, longest, without_ends(joint).lower.mtu.value
-    )
+    mtu = without_ends(joint).lower.mtu.value
+    mtu = DEFAULT_MTU if mtu is None else mtu
+    return Need(joint, joint.lossless, working, standby, longest, mtu)
 
 
 def _closed_form(figures: Figures) -> int | None:
@@ -140,10 +154,7 @@ def check_headroom(loaded: LoadedTestbed, plan: Plan) -> Asked:
 
 def _beyond_distance(need: Need) -> Iterator[str]:
     """Yield a fact where headroom covers the distance, and not what the ports add to it."""
-    figures, standby = need.joint.figures, need.joint.standby
-    if standby is not None and standby.delay > figures.delay:
-        figures = standby
-    mtu = DEFAULT_MTU if need.mtu is None else need.mtu
+    figures, mtu = need.route, need.mtu
     if need.headroom is None or figures.length == UNKNOWN_FIGURE or isinstance(mtu, Unknown):
         return
     sized = sonic_xoff(LongHaulLink(figures.rate, figures.delay, figures.length, mtu))
@@ -151,7 +162,7 @@ def _beyond_distance(need: Need) -> Iterator[str]:
         yield (
             f"{need.joint.called('ports')} keep {format_size(need.headroom)} of headroom per "
             f"lossless class, enough for the distance alone: SONiC's formula takes "
-            f"{format_size(sized)}"
+            f"{format_size(sized)} with frames of {mtu:,} B"
         )
 
 
@@ -182,7 +193,7 @@ def _way(figures: Figures) -> str:
 
 def _carried(delay: int) -> str:
     """Say how far a one-way delay goes, in plain fibre."""
-    metres = delay * 1000 // 5_000_000
+    metres = delay * 1000 // FIBRE_PS_PER_KM
     length = f"{metres // 1000:,} km" if metres >= 10_000 else f"{metres:,} m"  # noqa: PLR2004
     return f"{format_time(delay // 1000 * 1000)} one way, {length} of plain fibre"
 

@@ -5,7 +5,6 @@ from typing import Literal, TypeAlias
 from typing_extensions import TypedDict
 
 from ctestbed.core.headroom import (
-    DEFAULT_MTU,
     LongHaulLink,
     distance_carried,
     headroom_variants,
@@ -53,7 +52,8 @@ class HeadroomNeedData(TypedDict):
     """What lossless ports of a class of cables keep and need per class, in bytes.
 
     `carries` is the one-way delay in ps that what they keep is enough for. `needed_standby` is of
-    the protection route, null without one. The variants are of the longer route.
+    the protection route, null without one. The variants are of the longer route, with frames of
+    `frame` bytes: SONiC's default of 9,100 where the file gives no `mtu`.
     """
 
     site: str | None
@@ -68,6 +68,7 @@ class HeadroomNeedData(TypedDict):
     needed_standby: Stated
     carries: Quantity
     outcome: Outcome
+    frame: Quantity
     variants: list[SizingData]
 
 
@@ -146,11 +147,10 @@ def _need(site: str | None, need: Need) -> HeadroomNeedData:
     figures, standby = need.joint.figures, need.joint.standby
     known = figures.rate != UNKNOWN_FIGURE and figures.rate > 0
     kept = need.headroom
-    longer = figures if standby is None or standby.delay < figures.delay else standby
-    mtu = need.mtu if isinstance(need.mtu, int) else DEFAULT_MTU if need.mtu is None else -1
     variants = []
     if need.longest is not None:
-        link = LongHaulLink(longer.rate, longer.delay, longer.length, mtu)
+        route, mtu = need.route, need.mtu if isinstance(need.mtu, int) else UNKNOWN_FIGURE
+        link = LongHaulLink(route.rate, route.delay, route.length, mtu)
         variants = headroom_variants(link)
     return {
         "site": site,
@@ -165,6 +165,7 @@ def _need(site: str | None, need: Need) -> HeadroomNeedData:
         "needed_standby": None if standby is None else _quantity(need.standby),
         "carries": distance_carried(kept, figures.rate) if known and kept is not None else UNKNOWN,
         "outcome": need.outcome,
+        "frame": _quantity(need.mtu),
         "variants": [
             {"name": each.name, "size": _quantity(each.size), "source": each.source}
             for each in variants

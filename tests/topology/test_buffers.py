@@ -358,6 +358,23 @@ def test_what_real_ports_add_is_noted() -> None:
     assert found(drawn) == []
 
 
+def test_a_frame_size_that_nobody_gave_is_told_with_what_rests_on_it() -> None:
+    drawn = fat_tree(tiers=2, k=4, lossless={"classes": 1, "headroom": "15kB"})
+    del drawn["fabric"]["delay"]
+    drawn["fabric"]["length"] = "30m"
+    noted = [finding.message for finding in found(drawn) if finding.code == "CTB-T076"]
+    assert len(noted) == 2
+    assert all(text.endswith("with frames of 9,100 B") for text in noted)
+    loaded = load_document(drawn)
+    headroom = ports_data(loaded, validate_testbed(loaded).plan)["headroom"]
+    assert {need["frame"] for need in headroom} == {9100}
+    drawn["fabric"]["mtu"] = "unknown"
+    assert not [finding for finding in found(drawn) if finding.code == "CTB-T076"]
+    loaded = load_document(drawn)
+    headroom = ports_data(loaded, validate_testbed(loaded).plan)["headroom"]
+    assert {need["frame"] for need in headroom} == {"UNKNOWN"}
+
+
 def test_no_lossless_class_is_nothing_to_check() -> None:
     drawn = fat_tree(tiers=2, k=4)
     assert (outcome(drawn, HEADROOM), outcome(drawn, BUFFERS)) == (None, None)
