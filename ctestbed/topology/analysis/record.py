@@ -61,6 +61,8 @@ class Attached:
 
 def analyse_record(cabling: Cabling, roles: Roles | None = None) -> Structure | None:
     """Return the structure of a record; None where it has no cable to a switch or between any."""
+    if not len(cabling.cables):
+        return None
     attached = attach_record(cabling, infer_roles(cabling) if roles is None else roles)
     if not len(attached.graph.leaves):
         return None
