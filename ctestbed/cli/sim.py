@@ -1,11 +1,11 @@
 """`ctestbed sim transfer|headroom`."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
 from ctestbed.cli._command import Reply, command, noun_app
-from ctestbed.cli._options import SeedOption, SpreadOption, TestbedArgument, complete_testbed
+from ctestbed.cli._options import SeedOption, TestbedArgument, complete_testbed
 
 app = noun_app("sim", help="Move traffic over a fabric; size long-haul headroom.")
 
@@ -34,25 +34,122 @@ def transfer(
             autocompletion=lambda: list(_PATTERNS),
         ),
     ],
+    *,
     size: Annotated[
         str | None,
         typer.Option("--size", metavar="SIZE", help="Bytes of each flow of a pattern: 2MB."),
     ] = None,
-    spread: SpreadOption = "balanced",
+    spread: Annotated[
+        Literal["balanced", "ecmp", "spray"] | None,
+        typer.Option(
+            "--spread",
+            help="How flows choose among equal paths: balanced or ecmp; packets also spray. "
+            "balanced if left out, ecmp for packets.",
+            show_default=False,
+        ),
+    ] = None,
     engine: Annotated[
-        Literal["auto", "flow", "reference"],
-        typer.Option("--engine", help="auto chooses; flow is compiled; reference is plain."),
+        Literal["auto", "flow", "packet", "reference"],
+        typer.Option(
+            "--engine",
+            help="flow is fluid, packet has frames and queues; auto is flow, or packet where an "
+            "option needs packets; reference is the plain form of either.",
+        ),
     ] = "auto",
     seed: SeedOption = None,
     flows: Annotated[
         Literal["auto", "all"],
         typer.Option("--flows", help="List every flow, or of many the slowest."),
     ] = "auto",
+    flow_control: Annotated[
+        Literal["pfc", "none"] | None,
+        typer.Option(
+            "--flow-control",
+            help="Packets: pfc pauses and loses nothing; none drops. pfc if left out.",
+            show_default=False,
+        ),
+    ] = None,
+    cc: Annotated[
+        Literal["none", "dcqcn"] | None,
+        typer.Option(
+            "--cc", help="Packets: congestion control; none if left out.", show_default=False
+        ),
+    ] = None,
+    reliability: Annotated[
+        Literal["gbn", "sr"] | None,
+        typer.Option(
+            "--reliability",
+            help="Packets: go-back-N or selective repeat; gbn if left out, sr with spray.",
+            show_default=False,
+        ),
+    ] = None,
+    trim: Annotated[
+        bool | None,
+        typer.Option(
+            "--trim",
+            help="Packets: cut what finds no room down to its header, and send that on.",
+            show_default=False,
+        ),
+    ] = None,
+    payload: Annotated[
+        str | None, typer.Option("--payload", metavar="SIZE", help="Packets: bytes of one; 4000B.")
+    ] = None,
+    xoff: Annotated[
+        str | None,
+        typer.Option(
+            "--xoff", metavar="SIZE", help="Packets: ingress bytes above which a peer must pause."
+        ),
+    ] = None,
+    headroom: Annotated[
+        str | None,
+        typer.Option(
+            "--headroom",
+            metavar="SIZE",
+            help="Packets: room beyond that; if left out, what each cable needs.",
+        ),
+    ] = None,
+    queue: Annotated[
+        str | None,
+        typer.Option("--queue", metavar="SIZE", help="Packets: what may wait for a lossy port."),
+    ] = None,
+    retry: Annotated[
+        str | None,
+        typer.Option(
+            "--retry", metavar="TIME", help="Packets: send again what is not acknowledged by then."
+        ),
+    ] = None,
+    horizon: Annotated[
+        str | None, typer.Option("--horizon", metavar="TIME", help="Packets: end here; 1h.")
+    ] = None,
 ) -> Reply:
-    """Drive a traffic pattern over a fabric, and tell when each flow completes."""
+    """Drive traffic over a fabric, as fluid or as packets, and tell when each flow completes."""
+    options: dict[str, Any] = {
+        "flow_control": flow_control,
+        "cc": cc,
+        "reliability": reliability,
+        "trim": trim,
+        "mtu": payload,
+        "xoff": xoff,
+        "headroom": headroom,
+        "queue": queue,
+        "retry": retry,
+        "horizon": horizon,
+    }
+    given = {name: value for name, value in options.items() if value is not None}
+    if engine == "packet" or spread == "spray" or given:
+        if engine == "flow":
+            raise typer.BadParameter("the flow engine has no packets", param_hint="--engine")
+        from ctestbed.workload.packet_transfer import PacketTransferRequest, run_packet_transfer
+
+        if spread == "spray":
+            given.setdefault("reliability", "sr")
+        packets = PacketTransferRequest(
+            testbed, pattern, size, spread or "ecmp", engine, seed, flows, **given
+        )
+        return Reply(run_packet_transfer(packets))
     from ctestbed.workload.transfer import TransferRequest, run_transfer
 
-    request = TransferRequest(testbed, pattern, size, spread, engine, seed, flows)
+    request = TransferRequest(testbed, pattern, size, spread or "balanced", engine, seed, flows)
     return Reply(run_transfer(request))
 
 

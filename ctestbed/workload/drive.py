@@ -106,7 +106,7 @@ def drive_flows(
         flows.destination,
         spread=spread,
         seed=seed,
-        label=_turns(flows),
+        label=turns(flows),
     )
     used, links = np.unique(paths.links, return_inverse=True)
     rate, delay = topology.links.rate[used // 2], topology.links.delay[used // 2]
@@ -136,7 +136,7 @@ def drive_flows(
     return Transfer(flows, paths, outcome, starts, fct)
 
 
-def _turns(flows: Flows) -> Column:
+def turns(flows: Flows) -> Column:
     """Return for each flow how many flows of the same pair stand before it."""
     order = np.lexsort((flows.destination, flows.source))
     source, destination = flows.source[order], flows.destination[order]

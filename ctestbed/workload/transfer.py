@@ -75,6 +75,46 @@ class LinkData(TypedDict):
     bytes: int
 
 
+class PortData(TypedDict):
+    """What the two ends of a directed link saw, in bytes and ps, over all classes.
+
+    The sender's queue and marks and how long it was paused; the receiver's frames that had come in
+    and not left, those of them beyond `xoff`, the pauses it told and the frames it lost.
+    """
+
+    link: int
+    sender: str
+    receiver: str
+    queue_peak: int
+    ingress_peak: int
+    xoff: int
+    headroom: int
+    headroom_peak: int
+    pauses: int
+    paused: int
+    drops: int
+    marks: int
+
+
+class PacketData(TypedDict):
+    """The protocols and settings of a run of the packet engine, and the busiest of its ports.
+
+    `payload` and `header` in bytes; `retry` in ps, what a sender waits for an acknowledgement;
+    `ended` the time of the last event.
+    """
+
+    flow_control: str
+    congestion_control: str
+    reliability: str
+    trim: bool
+    payload: int
+    header: int
+    retry: int
+    resent: int
+    ended: int
+    ports: list[PortData]
+
+
 class TransferData(TypedDict):
     """Data of `sim transfer`. `flows` holds `flow_count` entries unless only the slowest fit.
 
@@ -97,6 +137,7 @@ class TransferData(TypedDict):
     flows: list[FlowData]
     links: list[LinkData]
     note: NotRequired[str]
+    packet: NotRequired[PacketData]
 
 
 def run_transfer(request: TransferRequest) -> Result:
@@ -110,7 +151,7 @@ def run_transfer(request: TransferRequest) -> Result:
     seed = loaded.testbed.seed if request.seed is None else request.seed
     traffic = read_traffic(request.pattern, request.size, topology, seed)
     if traffic.file is not None:
-        _refuse_cuts(traffic.file)
+        refuse_cuts(traffic.file)
     transfer = drive_flows(
         topology,
         traffic.flows,
@@ -131,11 +172,16 @@ def run_transfer(request: TransferRequest) -> Result:
     )
 
 
-def _refuse_cuts(file: FlowFile) -> None:
+def refuse_cuts(file: FlowFile, engine: str = "flow") -> None:
+    """Refuse a file that cuts cables.
+
+    Raises:
+        InputError: it does.
+    """
     if file.cuts:
         raise InputError(
             "CTB-S047",
-            f"{file.source.name!r} cuts {len(file.cuts)} cables, and the flow engine drives a "
+            f"{file.source.name!r} cuts {len(file.cuts)} cables, and the {engine} engine drives a "
             "fabric that is whole",
             where=file.source.where(file.cuts[0].line),
             hint="leave the `failure` lines out",

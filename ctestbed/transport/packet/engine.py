@@ -1,6 +1,8 @@
 """The packet engine: packs a problem, runs the kernels in slices, and unpacks what came out."""
 
 import time
+from collections.abc import Callable
+from functools import cache
 
 import numpy as np
 
@@ -13,10 +15,21 @@ from ctestbed.transport.packet.problem import (
     PacketOutcome,
     PacketSettings,
     PortRecord,
+    one_cable,
 )
 
 SLICE = 20_000_000
 """Events between two looks at the clock and the keyboard: a second or two."""
+
+
+@cache
+def load_kernel() -> Callable[..., int]:
+    """Return the compiled loop, compiled or loaded: no run's time holds that."""
+    from ctestbed.transport.packet.kernels import run_windows
+
+    run_windows(*pack(*one_cable(1)).arguments(), at.NEVER - 1, SLICE)
+    loop: Callable[..., int] = run_windows
+    return loop
 
 
 def simulate(
@@ -27,8 +40,7 @@ def simulate(
     horizon: int = at.NEVER - 1,
 ) -> PacketOutcome:
     """Run until all flows have finished, nothing is left to happen, or `horizon` ps."""
-    from ctestbed.transport.packet.kernels import run_windows
-
+    run_windows = load_kernel()
     room = 1
     while True:
         state = pack(network, flows, limits, settings, room)

@@ -356,7 +356,8 @@ def settle(
             tick(ports, flows, marks, order, alarms, run, settings, port, now)
             again(ports, queues, alarms, settings, port, now)
         run[at.X_EVENTS] += 1
-        run[at.X_LAST] = max(run[at.X_LAST], now)
+        if rank == RANK_ARRIVAL:
+            run[at.X_LAST] = max(run[at.X_LAST], now)
         for turn in range(2):
             target = both if turn else out
             if target < 0 or (turn and both == out):
@@ -436,7 +437,6 @@ def run_windows(
 
 def warm() -> None:
     """Compile the loop, by running one packet over one cable."""
-    from ctestbed.transport.packet.engine import simulate
-    from ctestbed.transport.packet.problem import one_cable
+    from ctestbed.transport.packet.engine import load_kernel
 
-    simulate(*one_cable(1))
+    load_kernel()

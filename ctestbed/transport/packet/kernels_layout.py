@@ -177,7 +177,7 @@ X_NAKS: Final = 12
 X_RESENT: Final = 13
 X_RESERVE: Final = 14  # chunks that one node may need in one window
 X_TRIMMED: Final = 15
-X_LAST: Final = 16  # time of the last event
+X_LAST: Final = 16  # time of the last arrival
 X_FAULT: Final = 17  # 1 once the room for one window was too small: begin again with more
 COUNTERS: Final = 24
 

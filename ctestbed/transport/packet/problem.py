@@ -129,7 +129,8 @@ class PacketOutcome:
     """What became of the flows and ports. Times in ps; -1: not finished.
 
     `finish` is when the sender knew that all had come, `delivered` when it had. `ended` is False
-    where the horizon came first, or (`stuck`) nothing could happen any more.
+    where the horizon came first, or (`stuck`) nothing could happen any more. `now` is when the last
+    frame arrived anywhere.
     """
 
     finish: Column

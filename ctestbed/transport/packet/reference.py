@@ -44,7 +44,7 @@ class Simulation:
         self.heap: list[tuple[int, int, int]] = []
         self.nodes: dict[int, Node] = {}
         self.ports: dict[int, Port] = {}
-        self.now = self.lost = self.trimmed = self.data_hops = self.control_hops = 0
+        self.now = self.last = self.lost = self.trimmed = self.data_hops = self.control_hops = 0
         links = set(network.links.tolist())
         for link in sorted(links | {link ^ 1 for link in links}):
             self._add_port(network, limits, link)
@@ -108,6 +108,7 @@ class Simulation:
                 continue  # An earlier one stood in for it.
             self.now = now
             if rank == ARRIVAL:
+                self.last = now
                 self._arrive(port, port.wire.popleft()[1])
             elif rank == WAKE:
                 port.wake = NEVER
@@ -530,7 +531,7 @@ class Simulation:
             np.array([flow.resent for flow in self.flows], np.int64),
             ended=not self.open,
             stuck=bool(self.open) and not self.heap,
-            now=self.now,
+            now=self.last,
             lost=self.lost,
             trimmed=self.trimmed,
             data_hops=self.data_hops,

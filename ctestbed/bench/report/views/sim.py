@@ -20,10 +20,44 @@ def transfer(envelope: Envelope) -> list[Block]:
         ("all complete after", show_time(data["makespan"])),
     )
     blocks: list[Block] = [Facts("Transfer", pairs), _flows(data), _links(data)]
+    if "packet" in data:
+        blocks += _packets(data["packet"])
     curve = [flow["fct"] for flow in data["flows"] if isinstance(flow["fct"], int)]
     if len(curve) == data["flow_count"]:
         blocks.append(completion_plot({data["pattern"]: sorted(curve)}))
     return blocks
+
+
+def _packets(packet: dict[str, Any]) -> list[Block]:
+    """The protocols, and the ports whose queues grew longest."""
+    pairs = (
+        ("flow control", packet["flow_control"]),
+        ("congestion control", packet["congestion_control"]),
+        ("reliability", packet["reliability"] + (", trimming" if packet["trim"] else "")),
+        ("packets", f"{packet['payload']} B and {packet['header']} B of header"),
+        ("sent again", f"{packet['resent']:,} packets"),
+        ("last event", show_time(packet["ended"])),
+    )
+    ports = sorted(packet["ports"], key=lambda port: -max(port["queue_peak"], port["ingress_peak"]))
+    rows, note = cut_rows(
+        [
+            [
+                port["sender"],
+                port["receiver"],
+                show_size(port["queue_peak"]),
+                show_size(port["ingress_peak"]),
+                f"{show_size(port['headroom_peak'])} of {show_size(port['headroom'])}"
+                if packet["flow_control"] == "pfc"
+                else "-",
+                f"{port['pauses']:,}",
+                f"{port['drops']:,}",
+            ]
+            for port in ports
+        ],
+        SHOWN,
+    )
+    header = "from | to | sender's queue> | receiver's ingress> | headroom used> | pauses> | drops>"
+    return [Facts("Packets", pairs), table("Fullest ports", header, rows, note)]
 
 
 def _traffic(data: dict[str, Any]) -> str:

@@ -1,0 +1,302 @@
+"""`sim transfer --engine packet`: what packets, queues and pauses made of the traffic."""
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+
+from ctestbed.core.errors import ExitCode, Where
+from ctestbed.core.result import UNKNOWN, Finding, Metric, Result
+from ctestbed.core.units import (
+    PS_PER_SECOND,
+    format_size,
+    format_time,
+    parse_size,
+    parse_time,
+)
+from ctestbed.routing.clos import Paths
+from ctestbed.topology.build import load_topology
+from ctestbed.topology.graph import Topology
+from ctestbed.topology.names import node_name
+from ctestbed.transport.problem import FlowOutcome
+from ctestbed.workload.drive import Transfer
+from ctestbed.workload.packets import (
+    CongestionControl,
+    FlowControl,
+    PacketOptions,
+    PacketSpread,
+    PacketTransfer,
+    Reliability,
+    drive_packets,
+)
+from ctestbed.workload.traffic import read_traffic
+from ctestbed.workload.transfer import (
+    LinkData,
+    PacketData,
+    PortData,
+    TransferRequest,
+    refuse_cuts,
+    transfer_data,
+)
+
+SHOWN_PORTS: Final = 2_000
+"""Ports listed: those with the longest queues of all that carried frames."""
+
+_ENGINES: Final = {
+    "packet": "packet engine: store-and-forward, exact to the picosecond",
+    "reference": "packet engine, plain: store-and-forward, exact to the picosecond",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class PacketTransferRequest:
+    """What to drive, and with which protocols; sizes and times as people write them."""
+
+    testbed: str
+    pattern: str
+    size: str | None = None
+    spread: PacketSpread = "ecmp"
+    engine: str = "packet"
+    seed: int | None = None
+    flows: str = "auto"
+    flow_control: FlowControl = "pfc"
+    cc: CongestionControl = "none"
+    reliability: Reliability = "gbn"
+    trim: bool = False
+    mtu: str | None = None
+    xoff: str | None = None
+    headroom: str | None = None
+    queue: str | None = None
+    retry: str | None = None
+    horizon: str | None = None
+
+    def options(self, seed: int) -> PacketOptions:
+        """Read the quantities.
+
+        Raises:
+            InputError: one of them is no size or no time.
+        """
+
+        def size(text: str | None, option: str) -> int | None:
+            return None if text is None else parse_size(text, Where(pointer=option))
+
+        def time(text: str | None, option: str) -> int | None:
+            return None if text is None else parse_time(text, Where(pointer=option))
+
+        return PacketOptions(
+            flow_control=self.flow_control,
+            congestion=self.cc,
+            reliability=self.reliability,
+            spread=self.spread,
+            trim=self.trim,
+            payload=size(self.mtu, "--payload") or 4000,
+            xoff=size(self.xoff, "--xoff"),
+            headroom=size(self.headroom, "--headroom"),
+            queue=size(self.queue, "--queue"),
+            retry=time(self.retry, "--retry"),
+            horizon=time(self.horizon, "--horizon"),
+            seed=seed,
+        )
+
+
+def run_packet_transfer(request: PacketTransferRequest) -> Result:
+    """Drive traffic as packets.
+
+    Raises:
+        InputError: the testbed, the traffic or a setting cannot be had, or no path exists.
+    """
+    loaded, topology = load_topology(request.testbed)
+    seed = loaded.testbed.seed if request.seed is None else request.seed
+    traffic = read_traffic(request.pattern, request.size, topology, seed)
+    if traffic.file is not None:
+        refuse_cuts(traffic.file, "packet")
+    run = drive_packets(topology, traffic.flows, request.options(seed), request.engine)
+    findings = (*packet_findings(topology, run), *traffic.notes)
+    broken = any(finding.severity == "error" for finding in findings)
+    return Result(
+        "ctestbed.sim.transfer/1",
+        _data(topology, run, request),
+        findings=findings,
+        metrics=tuple(packet_metrics(topology, run)),
+        inputs=(loaded.source, *(() if traffic.file is None else (traffic.file.source.digest,))),
+        exit_code=ExitCode.INVARIANT_BROKEN if broken else ExitCode.OK,
+    )
+
+
+def packet_findings(topology: Topology, run: PacketTransfer) -> list[Finding]:
+    """Report what must not happen: loss on a lossless class, flows that do not finish."""
+    found = []
+    outcome, ports = run.outcome, run.outcome.ports
+    if run.settings.lossless and outcome.lost:
+        row = int(ports.first_drop.min(axis=1).argmin())
+        link = int(ports.links[row])
+        when = int(ports.first_drop[row].min())
+        room = int(run.limits.headroom[link])
+        found.append(
+            Finding(
+                "CTB-S084",
+                "error",
+                f"{outcome.lost:,} frames of the lossless class were lost, the first by "
+                f"{_end(topology, link)} at {format_time(when)}: its headroom of "
+                f"{format_size(room)} was full",
+                None,
+                "give more headroom: left out, --headroom is what the cable's length needs",
+            )
+        )
+    unfinished = int((outcome.finish < 0).sum())
+    if unfinished:
+        if outcome.stuck:
+            why, hint = "nothing can happen any more", "ports wait for each other in a circle"
+        else:
+            why, hint = f"time ended at {format_time(outcome.now)}", "give a longer --horizon"
+        message = f"{unfinished:,} of {len(outcome.finish):,} flows did not finish: {why}"
+        found.append(Finding("CTB-S085", "error", message, None, hint))
+    return found
+
+
+def _end(topology: Topology, link: int) -> str:
+    """Name the port that receives from a directed link: its node, and whence."""
+    links = topology.links
+    ends = (links.a, links.b) if link % 2 == 0 else (links.b, links.a)
+    sender, receiver = (node_name(topology, int(end[link // 2])) for end in ends)
+    return f"{receiver} (from {sender})"
+
+
+def packet_metrics(topology: Topology, run: PacketTransfer, prefix: str = "") -> list[Metric]:
+    """Return completion times, goodput, losses, pauses, queues and what the engine did."""
+    source = _ENGINES[run.engine]
+    outcome, ports = run.outcome, run.outcome.ports
+
+    def metric(name: str, value: float | str, unit: str, better: Any = "lower") -> Metric:
+        return Metric(prefix + name, value, unit, "simulated", better, source=source)
+
+    fct = np.sort(run.fct[run.fct >= 0])
+    metrics = [
+        metric(f"fct.{name}", int(fct[_rank(len(fct), share)]) if len(fct) else UNKNOWN, "ps")
+        for name, share in {"min": 0, "p50": 500, "p99": 990, "max": 1000}.items()
+    ]
+    mean = sum(fct.tolist()) // len(fct) if len(fct) else UNKNOWN
+    metrics.append(metric("fct.mean", mean, "ps"))
+    total = int(run.flows.sizes[outcome.finish >= 0].sum())
+    end = int(outcome.finish.max(initial=0))
+    goodput = total * 8 * PS_PER_SECOND // end if end else UNKNOWN
+    lossless = outcome.lost if run.settings.lossless else 0
+    rate = topology.links.rate[ports.links // 2].astype(np.float64)
+    used = ports.sent_bytes.sum(axis=1) * 8.0 * PS_PER_SECOND / (rate * max(1, outcome.now))
+    metrics += [
+        metric("goodput.total", goodput, "bit/s", "higher"),
+        metric("link.utilisation.max", round(float(used.max(initial=0)), 6), "ratio", "none"),
+        metric("flows.unfinished", int((outcome.finish < 0).sum()), "flows"),
+        metric("drops.lossless", lossless, "packets"),
+        metric("drops.lossy", outcome.lost - lossless, "packets"),
+        metric("packets.trimmed", outcome.trimmed, "packets"),
+        metric("packets.resent", int(outcome.resent.sum()), "packets"),
+        metric("pauses.count", int(ports.pauses.sum()), "pauses"),
+        metric("pauses.longest", int(ports.paused.max(initial=0)), "ps"),
+        metric("queue.peak", int(ports.waiting_max.max(initial=0)), "B"),
+        metric("headroom.peak", int(ports.headroom_max.max(initial=0)), "B"),
+        metric("ecn.marks", int(ports.marks.sum()), "packets", "none"),
+        metric("packet_hops.data", outcome.data_hops, "packet-hops", "none"),
+        Metric(
+            prefix + "engine.cpu_time", round(outcome.cpu, 6), "s", "measured", "lower", "timed",
+            source="CPU time of this process, from arrays ready to results ready",
+        ),
+    ]  # fmt: skip
+    return metrics
+
+
+def _rank(count: int, thousandths: int) -> int:
+    return max(0, -(-thousandths * count // 1000) - 1)
+
+
+def _data(topology: Topology, run: PacketTransfer, request: PacketTransferRequest) -> Any:
+    """Describe flows and links as the flow engine's data does, and the ports besides."""
+    paths = run.paths
+    copies = len(paths.offsets[:-1]) // max(1, len(run.flows))
+    if copies > 1:
+        starts = paths.offsets[:-1][::copies]
+        counts = np.diff(paths.offsets)[::copies]
+        offsets = np.concatenate([[0], np.cumsum(counts)])
+        rows = np.repeat(starts - offsets[:-1], counts) + np.arange(offsets[-1])
+        paths = Paths(offsets, paths.links[rows], paths.candidates[::copies], paths.plane[::copies])
+    outcome = FlowOutcome(run.outcome.finish)
+    whole = Transfer(run.flows, paths, outcome, run.flows.starts, run.fct)
+    flow_request = TransferRequest(
+        request.testbed, request.pattern, request.size, "ecmp", "auto", request.seed,
+        "all" if request.flows == "all" else "auto",
+    )  # fmt: skip
+    data = transfer_data(topology, whole, flow_request)
+    data["engine"] = "packet"
+    data["spread"] = request.spread
+    data["links"] = _links(topology, run, data["links"])
+    data["packet"] = _packet_data(topology, run, request)
+    return data
+
+
+def _links(topology: Topology, run: PacketTransfer, known: list[LinkData]) -> list[LinkData]:
+    """Return the links with the bytes that they carried, headers and repetitions included."""
+    flows = {link["id"]: link["flows"] for link in known}
+    ports, links = run.outcome.ports, topology.links
+    described: list[LinkData] = []
+    for row in np.flatnonzero(ports.sent_bytes.sum(axis=1)).tolist():
+        directed = int(ports.links[row])
+        link = directed // 2
+        ends = (links.a, links.b) if directed % 2 == 0 else (links.b, links.a)
+        described.append(
+            {
+                "id": directed,
+                "source": node_name(topology, int(ends[0][link])),
+                "target": node_name(topology, int(ends[1][link])),
+                "rate": int(links.rate[link]),
+                "delay": int(links.delay[link]),
+                "flows": flows.get(directed, 0),
+                "bytes": int(ports.sent_bytes[row].sum()),
+            }
+        )
+    return described
+
+
+def _packet_data(
+    topology: Topology, run: PacketTransfer, request: PacketTransferRequest
+) -> PacketData:
+    settings, ports = run.settings, run.outcome.ports
+    busy = np.maximum(ports.waiting_max.max(axis=1), ports.entered_max.max(axis=1))
+    rows = np.argsort(-busy, kind="stable")[:SHOWN_PORTS]
+    rows = np.sort(rows[busy[rows] > 0])
+    described: list[PortData] = []
+    for row in rows.tolist():
+        link = int(ports.links[row])
+        described.append(
+            {
+                "link": link,
+                "sender": node_name(topology, int(_ends(topology, link)[0])),
+                "receiver": node_name(topology, int(_ends(topology, link)[1])),
+                "queue_peak": int(ports.waiting_max[row].max()),
+                "ingress_peak": int(ports.entered_max[row].max()),
+                "xoff": int(run.limits.xoff[link]),
+                "headroom": int(run.limits.headroom[link]),
+                "headroom_peak": int(ports.headroom_max[row].max()),
+                "pauses": int(ports.pauses[row].sum()),
+                "paused": int(ports.paused[row].sum()),
+                "drops": int(ports.drops[row].sum()),
+                "marks": int(ports.marks[row].sum()),
+            }
+        )
+    return {
+        "flow_control": request.flow_control,
+        "congestion_control": request.cc,
+        "reliability": request.reliability,
+        "trim": request.trim,
+        "payload": settings.payload,
+        "header": settings.header,
+        "retry": settings.retry,
+        "resent": int(run.outcome.resent.sum()),
+        "ended": run.outcome.now,
+        "ports": described,
+    }
+
+
+def _ends(topology: Topology, link: int) -> tuple[int, int]:
+    links = topology.links
+    ends = (links.a, links.b) if link % 2 == 0 else (links.b, links.a)
+    return int(ends[0][link // 2]), int(ends[1][link // 2])

@@ -1,0 +1,298 @@
+"""Flows driven over a testbed by the packet engine: what is routed, queued, paused and resent."""
+
+from dataclasses import dataclass, replace
+from typing import Final, Literal, TypeAlias
+
+import numpy as np
+
+from ctestbed.core.errors import InputError, Where
+from ctestbed.core.units import PS_PER_SECOND
+from ctestbed.routing.clos import Paths, route_flows
+from ctestbed.routing.spread import Spread
+from ctestbed.topology.graph import Topology
+from ctestbed.topology.names import node_name
+from ctestbed.transport.packet.problem import (
+    Column,
+    LinkClassLimits,
+    PacketFlows,
+    PacketNetwork,
+    PacketOutcome,
+    PacketSettings,
+)
+from ctestbed.workload.drive import turns
+from ctestbed.workload.flows import Flows
+
+FlowControl: TypeAlias = Literal["pfc", "none"]
+CongestionControl: TypeAlias = Literal["none", "dcqcn"]
+Reliability: TypeAlias = Literal["gbn", "sr"]
+PacketSpread: TypeAlias = Literal["balanced", "ecmp", "spray"]
+
+XOFF_FRAMES: Final = 100
+"""Frames of an ingress above which its peer pauses: the published scenarios' setting (htsim)."""
+XON_FRAMES: Final = 89
+QUEUE_FRAMES: Final = 100
+"""Frames that may wait for a port of a lossy class."""
+LOSSLESS_RETRY: Final = 67_108_864 * 1000
+"""ps: InfiniBand's local ACK timeout of 14, 4.096 us times 2**14. A pause is no loss."""
+LOSSY_RETRY: Final = 500 * 10**6
+SPRAYED_PATHS: Final = 32
+"""Equal-cost paths that a sprayed flow's packets take in turn, at most."""
+MAX_PAYLOAD: Final = 60_000
+"""Bytes: a frame's size is kept in 16 bits."""
+SMALL_RUN: Final = 20_000
+"""Packets times hops up to which the plain engine answers before the compiled one has loaded."""
+
+
+@dataclass(frozen=True, slots=True)
+class PacketOptions:
+    """What the user chose; sizes in bytes, None: the default that `Defaults` documents."""
+
+    flow_control: FlowControl = "pfc"
+    congestion: CongestionControl = "none"
+    reliability: Reliability = "gbn"
+    spread: PacketSpread = "ecmp"
+    trim: bool = False
+    payload: int = 4000
+    xoff: int | None = None
+    headroom: int | None = None
+    queue: int | None = None
+    retry: int | None = None
+    horizon: int | None = None
+    seed: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class PacketTransfer:
+    """Flows and what became of them as packets."""
+
+    flows: Flows
+    paths: Paths
+    limits: LinkClassLimits
+    settings: PacketSettings
+    outcome: PacketOutcome
+    engine: str
+
+    @property
+    def fct(self) -> Column:
+        """Completion times in ps from each flow's start, -1 where it did not finish."""
+        finish = self.outcome.finish
+        return np.where(finish < 0, -1, finish - self.flows.starts)
+
+
+def drive_packets(
+    topology: Topology, flows: Flows, options: PacketOptions, engine: str = "auto"
+) -> PacketTransfer:
+    """Route flows, cut them into packets and run them.
+
+    Raises:
+        InputError: a cable on the way has an unknown or zero rate or an unknown delay; flows wait
+            for others; or the thresholds contradict each other.
+    """
+    if flows.after is not None:
+        raise InputError(
+            "CTB-S080",
+            "the packet engine does not drive flows that wait for others",
+            where=Where(pointer="--pattern"),
+            hint="--engine flow does",
+        )
+    _check(options)
+    paths, first, count = _route(topology, flows, options)
+    network = _network(topology, paths)
+    settings = _settings(options, network)
+    limits = _limits(network, options, settings)
+    packet_flows = PacketFlows(
+        flows.sizes, flows.starts, np.zeros(len(flows), np.int64), first, count
+    )
+    if engine == "auto":
+        hops = -(-flows.sizes // options.payload) * np.diff(paths.offsets)[first]
+        engine = "reference" if int(hops.sum()) <= SMALL_RUN else "packet"
+    problem = network, packet_flows, limits, settings
+    horizon = _horizon(options)
+    if engine == "reference":
+        from ctestbed.transport.packet.reference import simulate_reference
+
+        outcome = simulate_reference(*problem, horizon)
+    else:
+        from ctestbed.transport.packet.engine import simulate
+
+        outcome = simulate(*problem, horizon)
+    return PacketTransfer(flows, paths, limits, settings, outcome, engine)
+
+
+def _check(options: PacketOptions) -> None:
+    """Refuse protocols that cannot work together.
+
+    Raises:
+        InputError: they cannot.
+    """
+    faults = (
+        (
+            options.spread == "spray" and options.reliability == "gbn",
+            "go-back-N takes packets that overtake each other for lost ones",
+            "--reliability",
+            "spray with --reliability sr",
+        ),
+        (
+            options.trim and options.flow_control == "pfc",
+            "a lossless class loses nothing, so nothing can be trimmed",
+            "--trim",
+            "trim with --flow-control none",
+        ),
+        (
+            options.flow_control == "none" and options.headroom is not None,
+            "headroom is for classes that pause",
+            "--headroom",
+            "leave it out, or use --flow-control pfc",
+        ),
+        (
+            options.flow_control == "pfc" and options.queue is not None,
+            "a lossless class is bounded by its ingress, not by its queue",
+            "--queue",
+            "give --xoff and --headroom instead",
+        ),
+        (
+            not 0 < options.payload <= MAX_PAYLOAD,
+            f"a payload of {options.payload} B fits no frame",
+            "--payload",
+            f"from 1B to {MAX_PAYLOAD}B",
+        ),
+    )
+    for wrong, message, option, hint in faults:
+        if wrong:
+            raise InputError("CTB-S086", message, where=Where(pointer=option), hint=hint)
+
+
+def _horizon(options: PacketOptions) -> int:
+    if options.horizon is None:
+        return 3600 * PS_PER_SECOND
+    if options.horizon <= 0:
+        raise InputError(
+            "CTB-S081",
+            "a horizon of 0 leaves no time for anything to happen",
+            where=Where(pointer="--horizon"),
+            hint="such as `--horizon 10ms`",
+        )
+    return options.horizon
+
+
+def _route(
+    topology: Topology, flows: Flows, options: PacketOptions
+) -> tuple[Paths, Column, Column]:
+    """Return all paths, and of each flow the first and the number."""
+    own = np.arange(len(flows))
+    each = np.ones(len(flows), np.int64)
+    spread: Spread = "ecmp" if options.spread == "spray" else options.spread
+    if options.spread != "spray":
+        labels = turns(flows)
+        paths = route_flows(
+            topology, flows.source, flows.destination, spread=spread, seed=options.seed,
+            label=labels,
+        )  # fmt: skip
+        return paths, own, each
+    copies = SPRAYED_PATHS
+    paths = route_flows(
+        topology,
+        np.repeat(flows.source, copies),
+        np.repeat(flows.destination, copies),
+        spread="ecmp",
+        seed=options.seed,
+        label=np.tile(np.arange(copies), len(flows)),
+    )
+    return paths, own * copies, each * copies
+
+
+def _network(topology: Topology, paths: Paths) -> PacketNetwork:
+    links = topology.links
+    used = np.unique(paths.links // 2)
+    for what, column, least in (("rate", links.rate, 1), ("delay", links.delay, 0)):
+        bad = used[column[used] < least]
+        if len(bad):
+            link = int(bad[0])
+            ends = (node_name(topology, int(end[link])) for end in (links.a, links.b))
+            raise InputError(
+                "CTB-S082",
+                f"the {what} of the cable {' - '.join(ends)} is "
+                f"{'0' if column[link] == 0 else 'unknown'}, and packets cannot cross it",
+                hint=f"give the testbed's cables a {what}",
+            )
+    tail = np.empty(2 * topology.link_count, np.int64)
+    head = np.empty_like(tail)
+    tail[0::2], tail[1::2] = links.a, links.b
+    head[0::2], head[1::2] = links.b, links.a
+    return PacketNetwork(
+        tail,
+        head,
+        np.repeat(links.rate, 2).astype(np.int64),
+        np.repeat(links.delay, 2).astype(np.int64),
+        paths.offsets.astype(np.int64),
+        paths.links.astype(np.int64),
+    )
+
+
+def _settings(options: PacketOptions, network: PacketNetwork) -> PacketSettings:
+    lossless = options.flow_control == "pfc"
+    retry = options.retry
+    if retry is None:
+        longest = int(np.add.reduceat(network.delay[network.links], network.offsets[:-1]).max())
+        retry = LOSSLESS_RETRY + 6 * longest if lossless else LOSSY_RETRY + 6 * longest
+    settings = PacketSettings(
+        payload=options.payload,
+        lossless=int(lossless),
+        retry=retry,
+        reliability=options.reliability,
+        spray=options.spread == "spray",
+        trim=options.trim,
+        congestion=options.congestion,
+        seed=options.seed % 2**63,
+    )
+    if options.congestion == "dcqcn":
+        return replace(settings, mark_from=_MARK_FROM, mark_all=_MARK_ALL, mark_share=_MARK_SHARE)
+    return settings
+
+
+_MARK_FROM: Final = 400_000
+_MARK_ALL: Final = 1_600_000
+_MARK_SHARE: Final = 2**32 // 5
+"""Kmin, Kmax and Pmax of HPCC's artefact at 100 Gb/s: 400 KB, 1600 KB, 0.2."""
+
+
+def _limits(
+    network: PacketNetwork, options: PacketOptions, settings: PacketSettings
+) -> LinkClassLimits:
+    """Return the bytes of each link's receiver; headroom by default what never overflows."""
+    frame = settings.payload + settings.header
+    count = len(network.tail)
+
+    def column(value: int) -> Column:
+        return np.full(count, value, np.int64)
+
+    xoff = XOFF_FRAMES * frame if options.xoff is None else options.xoff
+    xon = xoff * XON_FRAMES // XOFF_FRAMES
+    queue = QUEUE_FRAMES * frame if options.queue is None else options.queue
+    if options.headroom is not None:
+        headroom = column(options.headroom)
+    else:
+        headroom = closed_form_headroom(network, frame, settings.control)
+    if queue < frame or xoff < 0:
+        raise InputError(
+            "CTB-S083",
+            f"a queue of {queue} B holds no frame of {frame} B",
+            where=Where(pointer="--queue"),
+            hint=f"give at least {frame}B",
+        )
+    return LinkClassLimits(column(xoff), column(xon), headroom, column(queue))
+
+
+def closed_form_headroom(network: PacketNetwork, frame: int, control: int) -> Column:
+    """Return the bytes that may still arrive on each link after its receiver decides to pause.
+
+    The round trip of the cable; the frame that the receiver is sending, which the pause waits for,
+    and the pause itself; and the frame that the sender has begun when the pause comes.
+    """
+    rate, delay = network.rate, network.delay
+    known = (rate > 0) & (delay >= 0)
+    rates = np.where(known, rate, 1).astype(object)
+    waits = 2 * np.where(known, delay, 0).astype(object)
+    exact = waits * rates // (8 * PS_PER_SECOND) + 2 * frame + control + 1
+    bounded: Column = np.minimum(exact + frame, 2**62).astype(np.int64)
+    return bounded
