@@ -206,6 +206,21 @@ def test_a_breakout_cable_carries_several_links_and_has_an_end_for_each() -> Non
     assert line.power == 5_000
 
 
+def test_ports_that_cables_are_broken_out_of_count_as_one() -> None:
+    drawn = fat_tree(tiers=2, leaves=2, hosts_per_leaf=8, spines=2, parallel=2, rate="100Gbps")
+    drawn["parts"] = {
+        "switches": {"s": {"radix": 8, "port_rate": "400Gbps"}},
+        "media": {"split": {"kind": "dac", "breakout": 4}, "whole": {"kind": "dac"}},
+    }
+    drawn["fabric"] |= {"medium": "whole", "switch": {"model": "s"}}
+    drawn["fabric"]["host_links"] = {"medium": "split"}
+    lines = [line for line in lines_of(load_document(drawn)) if line.part == "switch"]
+    assert [(line.place, line.ports_used, line.radix) for line in lines] == [
+        ("leaf", 8 // 4 + 2 * 2, 8),
+        ("spine", 2 * 2, 8),
+    ]
+
+
 def test_planes_that_differ_share_the_transceiver_of_a_split_nic() -> None:
     document = fat_tree(tiers=2, leaves=4, hosts_per_leaf=4, spines=4, rate="800Gbps", medium="m")
     document["parts"] = {"media": {"m": {"kind": "transceiver"}}}

@@ -9,18 +9,20 @@ from ctestbed.core.units import format_length, format_power, format_rate
 from ctestbed.core.yamlfile import YAMLPath, format_pointer
 from ctestbed.topology.bom.lines import Line, bom_lines, host_of, known
 from ctestbed.topology.bom.runs import (
+    PortUse,
     Run,
     breakout_of,
     lanes_of,
     medium_of,
     site_runs,
     trunk_runs,
+    whole_ports,
 )
 from ctestbed.topology.bom.totals import sum_power
 from ctestbed.topology.ends import Answers, Asked
 from ctestbed.topology.load import LoadedTestbed
 from ctestbed.topology.part_use import part_uses
-from ctestbed.topology.parts import Medium, SwitchModel
+from ctestbed.topology.parts import Medium
 from ctestbed.topology.shapes import UNKNOWN_FIGURE, Plan
 
 _NO_LENGTH: Final = "CTB-T152"
@@ -63,7 +65,6 @@ def _used(loaded: LoadedTestbed, plan: Plan) -> Iterator[_Used]:
 def check_parts(loaded: LoadedTestbed, plan: Plan) -> Asked:
     """Every medium reaches as far, and media and switches are as fast and as large, as used."""
     answers, unsure = Answers(loaded, plan), False
-    ports: dict[tuple[int | None, tuple[int, ...] | None, str], _Ports] = {}
     for used in _used(loaded, plan):
         if used.medium is not None:
             answers.asked = True
@@ -71,10 +72,9 @@ def check_parts(loaded: LoadedTestbed, plan: Plan) -> Asked:
             _check_reach(answers, used, used.medium)
             _check_rate(answers, used, used.medium)
         _check_port_rates(answers, used)
-        _count_ports(loaded, plan, used, ports)
-    for (site, _, tier), counted in ports.items():
-        _check_radix(answers, counted, tier, site)
-    named = {(use.shelf, use.name) for use in part_uses(loaded.testbed)}
+    for (site, _, tier), use in whole_ports(loaded, plan).items():
+        _check_radix(answers, use, site, tier)
+    named = {(part.shelf, part.name) for part in part_uses(loaded.testbed)}
     for shelf in type(loaded.testbed.parts).model_fields:
         for name in getattr(loaded.testbed.parts, shelf):
             if (shelf, name) not in named:
@@ -162,55 +162,21 @@ def _check_port_rates(answers: Answers, used: _Used) -> None:
             answers.add("CTB-T153", text, path, hint, site=used.site)
 
 
-@dataclass
-class _Ports:
-    """Whole ports that a switch of one tier uses, and its model."""
-
-    name: str
-    model: SwitchModel
-    path: YAMLPath
-    used: int = 0
-
-
-def _count_ports(
-    loaded: LoadedTestbed,
-    plan: Plan,
-    used: _Used,
-    ports: dict[tuple[int | None, tuple[int, ...] | None, str], _Ports],
-) -> None:
-    """Add what a run takes of each switch at its ends; a trunk's stand on the top tiers."""
-    run = used.run
-    sites: list[int | None] = [used.site] * len(run.ends)
-    if run.is_trunk:
-        trunk = plan.trunks[int(run.path[1])]
-        sites = [trunk.site_a, trunk.site_b]
-    for end, site in zip(run.ends, sites, strict=True):
-        if end.model is None or site is None:
-            continue
-        each = end.ports if end.ports is not None else -(-2 * run.links // end.devices)
-        whole = -(-each // used.breakout)
-        model = loaded.testbed.parts.switches[end.model]
-        path = plan.sites[site].path
-        if run.is_trunk:
-            for (of, _, tier), counted in ports.items():
-                if (of, tier) == (site, end.tier):
-                    counted.used += whole
-        else:
-            key = (site, run.planes, end.tier)
-            ports.setdefault(key, _Ports(end.model, model, path)).used += whole
-
-
-def _check_radix(answers: Answers, counted: _Ports, tier: str, site: int | None) -> None:
+def _check_radix(answers: Answers, use: PortUse, site: int, tier: str) -> None:
+    if use.model is None:
+        return
     answers.asked = True
-    model, fabric = counted.model, _fabric_radix(answers, counted.path)
-    if counted.used > model.radix:
-        text = f"a {tier} uses {counted.used} whole ports, and {counted.name!r} has {model.radix}"
-        hint = "use a larger model, or fewer ports on this tier"
-        answers.add("CTB-T155", text, ("parts", "switches", counted.name), hint, site=site)
-    if fabric is not None and fabric != model.radix:
-        text = f"the fabric gives switches {fabric} ports, and {counted.name!r} has {model.radix}"
+    radix = answers.loaded.testbed.parts.switches[use.model].radix
+    place = answers.plan.sites[site].path
+    fabric = _fabric_radix(answers, place)
+    if use.used > radix:
+        text = f"a {tier} uses {use.used} whole ports, and {use.model!r} has {radix}"
+        hint = "use a larger model, fewer ports on this tier, or a medium of larger `breakout`"
+        answers.add("CTB-T155", text, ("parts", "switches", use.model), hint, site=site)
+    if fabric is not None and fabric != radix:
+        text = f"the fabric gives switches {fabric} ports, and {use.model!r} has {radix}"
         hint = "leave `radix` out of the fabric: its models tell"
-        path = (*counted.path, "radix")
+        path = (*place, "radix")
         answers.add("CTB-T156", text, path, hint, severity="warning", site=site)
 
 

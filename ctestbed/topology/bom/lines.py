@@ -15,6 +15,7 @@ from ctestbed.topology.bom.runs import (
     medium_of,
     site_runs,
     trunk_runs,
+    whole_ports,
 )
 from ctestbed.topology.fields import Route
 from ctestbed.topology.kinds.trunk import route_figures
@@ -122,6 +123,7 @@ def known(value: int | Unknown | None) -> int:
 
 def _switches(loaded: LoadedTestbed, plan: Plan, position: int) -> Iterator[Line]:
     site, parts = plan.sites[position], loaded.testbed.parts
+    lanes, whole_used = lanes_of(loaded), whole_ports(loaded, plan)
     for plane, numbers in site.planes_alike():
         shape, used = plane.shape, plane.ports_used(trunk_cables(plan, position))
         lowest = "leaf" if shape.wiring is None else "router"
@@ -130,7 +132,10 @@ def _switches(loaded: LoadedTestbed, plan: Plan, position: int) -> Iterator[Line
             name = getattr(plane.models, tier)
             model = None if name is None else parts.switches[name]
             if count:
-                lanes = lanes_of(loaded)
+                named = None if site.alike else tuple(numbers)
+                ports = whole_used.get((position, named, tier))
+                if model is not None and ports is not None and ports.broken_out:
+                    used[tier] = ports.used * lanes
                 whole = UNKNOWN_FIGURE if model is None else known(model.port_rate)
                 yield Line(
                     "network",
@@ -140,7 +145,7 @@ def _switches(loaded: LoadedTestbed, plan: Plan, position: int) -> Iterator[Line
                     name,
                     count * len(numbers),
                     UNKNOWN_FIGURE if model is None else known(model.power),
-                    planes=None if site.alike else tuple(numbers),
+                    planes=named,
                     rate=whole if whole == UNKNOWN_FIGURE else whole // lanes,
                     radix=plane.radix if model is None else model.radix * lanes,
                     ports_used=used[tier],

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeAlias
 
 from ctestbed.core.yamlfile import YAMLPath
 from ctestbed.topology.load import LoadedTestbed
@@ -167,3 +167,40 @@ def _trunk_end(site: SitePlan, switches: int, links: int) -> End:
     plane = site.planes[0]
     tier = plane.shape.top_tier
     return End(tier, switches, links, getattr(plane.models, tier), site.name)
+
+
+@dataclass(slots=True)
+class PortUse:
+    """Whole ports that a switch of one tier uses, its model, whether a medium breaks any up."""
+
+    model: str | None
+    used: int = 0
+    broken_out: bool = False
+
+    def take(self, run: Run, end: End, medium: Medium | None, lanes: int) -> None:
+        """Add what a run takes at one end."""
+        each = end.ports if end.ports is not None else -(-2 * run.links // end.devices)
+        self.used += -(-each // breakout_of(medium, run, lanes))
+        self.broken_out |= medium is not None and medium.breakout is not None
+
+
+PortKey: TypeAlias = tuple[int, tuple[int, ...] | None, str]
+"""A site, its planes where they differ, and a tier of switches."""
+
+
+def whole_ports(loaded: LoadedTestbed, plan: Plan) -> dict[PortKey, PortUse]:
+    """Return the whole ports that each kind of switch uses; a trunk's stand on the top tiers."""
+    lanes, found = lanes_of(loaded), dict[PortKey, PortUse]()
+    for position, site in enumerate(plan.sites):
+        for run in site_runs(site):
+            for end in run.ends:
+                if end.is_switch:
+                    use = found.setdefault((position, run.planes, end.tier), PortUse(end.model))
+                    use.take(run, end, medium_of(loaded, run), lanes)
+    for run in trunk_runs(plan):
+        trunk = plan.trunks[int(run.path[1])]
+        for end, at in zip(run.ends, (trunk.site_a, trunk.site_b), strict=True):
+            for (position, _, tier), use in found.items():
+                if (position, tier) == (at, end.tier):
+                    use.take(run, end, medium_of(loaded, run), lanes)
+    return found
