@@ -32,7 +32,6 @@ from ctestbed.topology.joints import (
     Joint,
     PortsOf,
     Said,
-    fabric_of,
     plane_joints,
     ports_of,
     site_joints,
@@ -241,7 +240,7 @@ class SwitchLoad:
 def switch_loads(loaded: LoadedTestbed, plan: Plan) -> Iterator[tuple[int, SwitchLoad]]:
     """Yield each site's switches with lossless ports, alike ones once."""
     for position, site in enumerate(plan.sites):
-        if fabric_of(loaded, plan, position).kind == "scale-up":
+        if loaded.testbed.fabric_at(position).kind == "scale-up":
             continue
         trunks = [
             (_any_plane(loaded, plan, index), trunk.links)

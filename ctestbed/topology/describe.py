@@ -225,8 +225,7 @@ def _supernodes(loaded: LoadedTestbed, plan: Plan) -> list[SupernodeData]:
     """Describe the scale-up domains of each site that has them; alike sites say it once."""
     described: list[SupernodeData] = []
     for position, site in enumerate(plan.sites):
-        own = loaded.testbed.sites[position].supernode if loaded.testbed.sites else None
-        spec, domain = own or loaded.testbed.supernode, site.supernode
+        spec, domain = loaded.testbed.supernode_at(position), site.supernode
         if spec is None or domain is None:
             continue
         pooled: int | None = domain.accelerators * domain.memory if domain.memory >= 0 else None
@@ -258,7 +257,7 @@ def _site(loaded: LoadedTestbed, plan: Plan, position: int) -> SiteData:
     return {
         "name": site.name,
         "kind": site.kind,
-        "vendor": _vendor(loaded, site, position),
+        "vendor": _vendor(loaded, position),
         "accelerators": site.accelerators,
         "hosts": site.hosts,
         "nics": site.nics,
@@ -304,11 +303,10 @@ def _paths(site: SitePlan) -> list[PathsData]:
     return paths
 
 
-def _vendor(loaded: LoadedTestbed, site: SitePlan, position: int) -> str | None:
+def _vendor(loaded: LoadedTestbed, position: int) -> str | None:
     testbed = loaded.testbed
     own = testbed.sites[position].vendor if testbed.sites else None
-    fabric = testbed.fabric or (testbed.fabrics or {})[str(site.path[-1])]
-    return own or fabric.vendor
+    return own or testbed.fabric_at(position).vendor
 
 
 def _tiers(plan: Plan, position: int) -> list[TierData]:

@@ -1,6 +1,7 @@
 """What must hold of every laid-out fabric, checked on the arrays and not on how they were made.
 
-Each check returns sentences about what is wrong; none means that it holds.
+Each check returns sentences about what is wrong: none means that it holds, and None that nothing is
+there to be asked about.
 """
 
 from collections.abc import Callable, Sequence
@@ -10,7 +11,6 @@ from typing import Final
 import numpy as np
 
 from ctestbed.topology.closed_forms import plane_counts, supernode_counts
-from ctestbed.topology.fabrics import AnyFabric
 from ctestbed.topology.graph import Column, LinkClass, NodeKind, Tier, Topology
 from ctestbed.topology.load import LoadedTestbed
 from ctestbed.topology.names import link_name, node_name
@@ -37,7 +37,7 @@ def check_counts(topology: Topology, plan: Plan, loaded: LoadedTestbed) -> list[
     wrong = []
     for row, block in enumerate(topology.blocks):
         site = plan.sites[block.site]
-        fabric = _fabric_at(loaded, site.path)
+        fabric = loaded.testbed.fabric_at(block.site)
         expected = plane_counts(fabric, site.nics_per_host, loaded.testbed.planes, block.plane)
         place = f"plane {block.plane}"
         place += "" if plan.anonymous else f" of site {site.name!r}"
@@ -68,8 +68,7 @@ def _check_supernode_counts(topology: Topology, plan: Plan, loaded: LoadedTestbe
     ]
     wrong = []
     for position, site in enumerate(plan.sites):
-        own = loaded.testbed.sites[position].supernode if loaded.testbed.sites else None
-        supernode = own or loaded.testbed.supernode
+        supernode = loaded.testbed.supernode_at(position)
         expected = (0, 0)
         if supernode is not None:
             expected = supernode_counts(supernode, site.hosts, site.accelerators_per_host)
@@ -79,16 +78,11 @@ def _check_supernode_counts(topology: Topology, plan: Plan, loaded: LoadedTestbe
     return wrong
 
 
-def _fabric_at(loaded: LoadedTestbed, path: tuple[str | int, ...]) -> AnyFabric:
-    testbed = loaded.testbed
-    fabric = testbed.fabric if len(path) == 1 else (testbed.fabrics or {})[str(path[1])]
-    assert fabric is not None  # noqa: S101 - the plan came from this very file
-    return fabric
-
-
-def check_ports(topology: Topology, plan: Plan) -> list[str]:
+def check_ports(topology: Topology, plan: Plan) -> list[str] | None:
     """Every port holds one cable, and no switch uses a port above its radix."""
     links = topology.links
+    if not len(links.a):
+        return None
     node = np.concatenate([links.a, links.b]).astype(np.int64)
     port = np.concatenate([links.a_port, links.b_port]).astype(np.int64)
     wrong = [
@@ -113,9 +107,11 @@ def check_ports(topology: Topology, plan: Plan) -> list[str]:
     ]
 
 
-def check_tiers(topology: Topology) -> list[str]:
+def check_tiers(topology: Topology) -> list[str] | None:
     """A cable joins neighbouring tiers of one site, or a trunk the top tiers of two."""
     nodes, links = topology.nodes, topology.links
+    if not len(links.a):
+        return None
     tier_a, tier_b = nodes.tier[links.a], nodes.tier[links.b]
     same_site = nodes.site[links.a] == nodes.site[links.b]
     trunk = links.klass == LinkClass.TRUNK
@@ -136,12 +132,14 @@ def check_tiers(topology: Topology) -> list[str]:
     return _name_links(topology, ~good, "joins ends of the wrong tiers, sites or supernodes")
 
 
-def check_planes(topology: Topology) -> list[str]:
+def check_planes(topology: Topology) -> list[str] | None:
     """Planes share no switch and no cable; a split NIC has one cable in each."""
     nodes, links = topology.nodes, topology.links
+    network = links.klass != LinkClass.SCALE_UP
+    if not network.any():
+        return None
     plane_a, plane_b = nodes.plane[links.a], nodes.plane[links.b]
     split_end = (nodes.kind[links.a] == NodeKind.NIC) & (plane_a < 0)
-    network = links.klass != LinkClass.SCALE_UP
     crosses = network & ((plane_b != links.plane) | ((plane_a != links.plane) & ~split_end))
     wrong = _name_links(topology, crosses, "crosses from one plane to another")
     host = links.klass == LinkClass.HOST
@@ -192,8 +190,10 @@ def check_rails(topology: Topology, plan: Plan) -> list[str] | None:
     ]
 
 
-def check_connected(topology: Topology) -> list[str]:
+def check_connected(topology: Topology) -> list[str] | None:
     """In each plane, every NIC port reaches every other."""
+    if not len(topology.links.a):
+        return None
     labels = component_labels(topology)
     nodes = topology.nodes
     ends = np.flatnonzero(nodes.tier == Tier.LEAF)

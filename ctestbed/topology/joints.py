@@ -164,12 +164,6 @@ def first_said(said: list[tuple[Port, YAMLPath]], key: str, home: YAMLPath) -> S
     return Said(None, (*home, key))
 
 
-def fabric_of(loaded: LoadedTestbed, plan: Plan, position: int) -> AnyFabric:
-    """Return the fabric of a planned site."""
-    fabrics = loaded.testbed.fabrics or {}
-    return loaded.testbed.fabric or fabrics[str(plan.sites[position].path[-1])]
-
-
 def ports_of(loaded: LoadedTestbed, plan: Plan, position: int, plane: int) -> PortsOf:
     """Return where a plane of a site says what its ports are set to."""
     testbed = loaded.testbed
@@ -180,9 +174,9 @@ def ports_of(loaded: LoadedTestbed, plan: Plan, position: int, plane: int) -> Po
         if candidate.plane == plane:
             override, override_path = candidate, ("planes", "overrides", index)
     return PortsOf(
-        fabric_of(loaded, plan, position),
+        loaded.testbed.fabric_at(position),
         plan.sites[position].path,
-        (testbed.host if own is None else own).port,
+        testbed.host_at(position).port,
         ("host", "port") if own is None else ("sites", position, "host", "port"),
         override,
         override_path,
@@ -257,7 +251,7 @@ def site_joints(
     `bare` leaves out what is said of their ends but the largest frame, so that less tells planes
     apart.
     """
-    if isinstance(fabric_of(loaded, plan, position), ScaleUpOnly):
+    if isinstance(loaded.testbed.fabric_at(position), ScaleUpOnly):
         return []
     planes = [
         plane_joints(ports_of(loaded, plan, position, number), plane)

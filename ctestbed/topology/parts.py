@@ -14,11 +14,10 @@ from ctestbed.core.spec import (
     SpecModel,
     Unknown,
 )
-from ctestbed.topology.fields import Count, Text, refusal
+from ctestbed.topology.fields import Count, PartName, Text, refusal
 
 MediumKind: TypeAlias = Literal["transceiver", "aoc", "dac", "aec"]
 
-OPTICAL: Final[frozenset[MediumKind]] = frozenset({"transceiver", "aoc"})
 MAX_BREAKOUT: Final = 64
 
 
@@ -42,7 +41,8 @@ class Medium(Part):
 
     `rate` and `power_per_end` are of one end in a whole port, which carries `breakout` cables of
     an equal part of the rate each; left out, as many as planes split a port into. `reach` holds
-    without amplifiers, `amplified_reach` on a route that has them.
+    without amplifiers, `amplified_reach` on a route that has them. `in_nics` is for a transceiver
+    in a switch that serves several NICs, each of which has another one.
     """
 
     kind: MediumKind
@@ -51,6 +51,17 @@ class Medium(Part):
     amplified_reach: LengthOrUnknown | None = None
     power_per_end: PowerOrUnknown = Unknown.UNKNOWN
     breakout: Annotated[int, Field(ge=1, le=MAX_BREAKOUT)] | None = None
+    in_nics: PartName | None = None
+
+    @model_validator(mode="after")
+    def _only_modules_differ(self) -> "Medium":
+        if self.in_nics is not None and self.kind != "transceiver":
+            raise refusal(
+                "CTB-T001",
+                f"a medium of kind {self.kind} has its ends on, so it has no `in_nics`",
+                "leave it out, or use `kind: transceiver`",
+            )
+        return self
 
     @model_validator(mode="after")
     def _only_light_is_amplified(self) -> "Medium":

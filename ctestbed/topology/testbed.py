@@ -17,7 +17,7 @@ from ctestbed.core.spec import (
     SpecModel,
     TimeOrUnknown,
 )
-from ctestbed.topology.fabrics import Fabric
+from ctestbed.topology.fabrics import AnyFabric, Fabric
 from ctestbed.topology.fields import (
     Cable,
     Count,
@@ -264,6 +264,23 @@ class Testbed(SpecModel):
     memory: MemoryBenchmark | None = None
     transfers: list[Transfer] = Field(default_factory=list)
     expect: list[Text] = Field(default_factory=list)
+
+    def fabric_at(self, position: int) -> AnyFabric:
+        """Return the fabric of a site of a testbed that could be planned."""
+        if self.fabric is not None:
+            return self.fabric
+        assert self.fabrics is not None and self.sites is not None  # noqa: S101, PT018 - planned
+        return self.fabrics[str(self.sites[position].fabric)]
+
+    def host_at(self, position: int) -> Host:
+        """Return what each host of a site holds: the site's own word, or the testbed's."""
+        own = self.sites[position].host if self.sites else None
+        return self.host if own is None else own
+
+    def supernode_at(self, position: int) -> Supernode | None:
+        """Return the supernodes of a site: the site's own word, or the testbed's."""
+        own = self.sites[position].supernode if self.sites else None
+        return self.supernode if own is None else own
 
     @model_validator(mode="after")
     def _one_source_of_fabrics(self) -> "Testbed":

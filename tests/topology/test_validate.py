@@ -109,3 +109,14 @@ def test_oversubscription_and_silence_are_noted() -> None:
         *("CTB-T041", "CTB-T042", "CTB-T043", "CTB-T044"),
         *("CTB-T065", "CTB-T131", "CTB-T138"),
     }
+
+
+def test_a_question_about_nothing_is_skipped_and_not_passed() -> None:
+    def passed(name: str) -> dict[str, bool | None]:
+        checks = validate_testbed(load_testbed(name)).checks
+        return {check.name: check.passed for check in checks}
+
+    for name in ("cloudmatrix-384", "nvl72"):  # scale-up networks alone
+        assert passed(name)["planes share nothing"] is None
+        assert passed(name)["cables join neighbouring tiers"] is True
+    assert passed("fat-tree-128")["planes share nothing"] is True

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ctestbed.topology.graph import UNKNOWN_VALUE, Column, LinkClass, NodeKind, PlaneBlock, Topology
+from ctestbed.topology.graph import UNKNOWN_VALUE, LinkClass, PlaneBlock, Topology
 
 Ints: TypeAlias = NDArray[Any]
 
@@ -55,17 +55,9 @@ class Multigraph:
     @cached_property
     def degree(self) -> Ints:
         """Return the cables to other nodes at each node, parallel ones counted."""
-        return self._at_nodes(self.cables)
-
-    @cached_property
-    def rate_at(self) -> Ints:
-        """Return the rate of all cables to other nodes at each node."""
-        return self._at_nodes(self.rate)
-
-    def _at_nodes(self, values: Ints) -> Ints:
         total = np.zeros(self.nodes, np.int64)
-        np.add.at(total, self.low, values)
-        np.add.at(total, self.high, values)
+        np.add.at(total, self.low, self.cables)
+        np.add.at(total, self.high, self.cables)
         return total
 
     @cached_property
@@ -165,17 +157,3 @@ def plane_graph(topology: Topology, block: PlaneBlock) -> Multigraph:
         ports = (np.arange(count), np.full(count, -1) if unknown else np.maximum(rate, 1))
     ends = (links.a[inner] - first, links.b[inner] - first)
     return make_multigraph(count, ends, links.rate[inner], ports, first + np.arange(count))
-
-
-def supernode_graph(topology: Topology, site: int) -> Multigraph | None:
-    """Return the switches of a site's first supernode; None where none are laid out."""
-    links, nodes = topology.links, topology.nodes
-    domains = topology.sites[site].supernodes
-    if not domains or not domains[0].switches_each:
-        return None
-    first, count = domains[0].first_switch, domains[0].switches_each
-    rows = np.arange(domains[0].first_link, domains[0].first_link + domains[0].links_each)
-    inner = nodes.kind[links.a[rows]] == NodeKind.SCALE_UP_SWITCH
-    ports = (links.b[rows[~inner]] - first, links.rate[rows[~inner]])
-    ends: tuple[Column, Column] = (links.a[rows[inner]] - first, links.b[rows[inner]] - first)
-    return make_multigraph(count, ends, links.rate[rows[inner]], ports, first + np.arange(count))
