@@ -15,6 +15,7 @@ from ctestbed.topology.testbed import Planes, Testbed
 
 _SHELVES: Final = {
     "medium": "media",
+    "in_nics": "media",
     "model": "switches",
     "switch_model": "switches",
     "nic_model": "nics",
@@ -34,8 +35,7 @@ class PartUse(NamedTuple):
 def part_uses(testbed: Testbed) -> Iterator[PartUse]:
     """Yield every name of a part that a testbed gives, in the order of its models."""
     for field in type(testbed).model_fields:
-        if field != "parts":
-            yield from _uses_in(getattr(testbed, field), (field,))
+        yield from _uses_in(getattr(testbed, field), (field,))
 
 
 def _uses_in(value: object, path: YAMLPath) -> Iterator[PartUse]:
@@ -62,6 +62,13 @@ def check_part_names(testbed: Testbed, report: Report) -> None:
             message = f"`{format_pointer(path)}` is {name!r}, which `parts.{shelf}` does not list"
             hint = did_you_mean(name, known) if known else f"describe it under `parts.{shelf}`"
             report("CTB-T150", message, path, hint)
+    media = testbed.parts.media
+    for name, medium in media.items():
+        other = media.get(medium.in_nics or "")
+        if other is not None and other.kind != "transceiver":
+            message = f"{medium.in_nics!r}, meant for the NICs' ends of {name!r}, is no transceiver"
+            path = ("parts", "media", name, "in_nics")
+            report("CTB-T150", message, path, "name a medium of `kind: transceiver`")
 
 
 def tier_models(fabric: AnyFabric, planes: Planes, plane: int) -> TierModels:

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from ctestbed.core.result import Finding
 from ctestbed.core.spec import SpecError
 from ctestbed.topology.bom.fit import CHECKS
+from ctestbed.topology.bom.lines import bom_lines
 from ctestbed.topology.plan import plan_testbed, require_plan
 from ctestbed.topology.validate import validate_testbed
 from tests.topology.strategies import document, fat_tree, load_document
@@ -130,6 +131,41 @@ def test_cables_broken_out_of_one_port_take_one() -> None:
     assert found(drawn) == []
     drawn["parts"]["switches"]["s"]["radix"] = 2
     assert [each.code for each in found(drawn)] == ["CTB-T155"]
+
+
+def split_to_nics(**other: Any) -> dict[str, Any]:
+    """Return a design whose leaves serve four NICs by one module, and each NIC has its own."""
+    drawn = design(length="10m", rate="100Gbps")
+    drawn["parts"]["media"]["m"] |= {"breakout": 4, "in_nics": "one"}
+    one = {"kind": "transceiver", "rate": "100Gbps", "reach": "50m", "power_per_end": "3W"}
+    drawn["parts"]["media"]["one"] = one | other
+    return drawn
+
+
+def test_nics_may_have_other_modules_than_their_switches() -> None:
+    drawn = split_to_nics()
+    assert found(drawn) == []
+    loaded = load_document(drawn)
+    ends = [line for line in bom_lines(loaded, require_plan(loaded)) if line.part == "transceiver"]
+    assert [(line.place, line.model, line.count, line.power) for line in ends] == [
+        ("NIC - leaf, in NIC", "one", 32, 3_000),
+        ("NIC - leaf, in leaf", "m", 32 // 4, 10_000),
+        ("leaf - spine, in leaf", "m", 16 // 4, 10_000),
+        ("leaf - spine, in spine", "m", 16 // 4, 10_000),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("other", "code"),
+    [
+        ({"reach": "9m"}, "CTB-T151"),
+        ({"rate": "50Gbps"}, "CTB-T153"),
+        ({"rate": "200Gbps"}, "CTB-T154"),
+        ({"kind": "dac"}, "CTB-T150"),
+    ],
+)
+def test_modules_in_nics_must_fit_too(other: dict[str, str], code: str) -> None:
+    assert [each.code for each in found(split_to_nics(**other))] == [code]
 
 
 def test_trunks_take_ports_of_the_top_tier() -> None:
@@ -266,6 +302,12 @@ def test_a_part_that_is_not_listed_is_refused(change: dict[str, Any], pointer: s
     assert finding.where.pointer == pointer
 
 
+def test_a_module_in_nics_that_is_not_listed_is_refused_too() -> None:
+    drawn = design(length="10m")
+    drawn["parts"]["media"]["m"]["in_nics"] = "mm"
+    assert [each.code for each in found(drawn)] == ["CTB-T150"]
+
+
 def test_a_nic_model_that_is_not_listed_is_refused_too() -> None:
     drawn = design(length="10m")
     drawn["host"]["nic_model"] = "nn"
@@ -294,6 +336,7 @@ def test_networks_without_tiers_are_held_against_their_parts(kind: str) -> None:
     [
         ({"media": {"m": {"kind": "laser"}}}, "CTB-C043"),
         ({"media": {"m": {"kind": "dac", "amplified_reach": "80km"}}}, "CTB-T001"),
+        ({"media": {"m": {"kind": "dac", "in_nics": "m"}}}, "CTB-T001"),
         ({"media": {"m": {"kind": "dac", "power_per_end": "-1W"}}}, "CTB-C002"),
         ({"media": {"m": {"kind": "dac", "power_per_end": "1"}}}, "CTB-C003"),
         ({"media": {"m": {"kind": "dac", "breakout": 0}}}, "CTB-C043"),

@@ -1,7 +1,7 @@
 """Whether the parts fit where they are used: reach of media, rates, ports, and power limits."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from ctestbed.core.names import numbered
@@ -14,6 +14,7 @@ from ctestbed.topology.bom.runs import (
     breakout_of,
     lanes_of,
     medium_of,
+    nic_medium_of,
     site_runs,
     trunk_runs,
     whole_ports,
@@ -34,6 +35,7 @@ class _Used:
     """A run of cables with what it is made of, and the site it is of (None: a trunk)."""
 
     run: Run
+    name: str | None
     medium: Medium | None
     breakout: int
     site: int | None
@@ -59,7 +61,16 @@ def _used(loaded: LoadedTestbed, plan: Plan) -> Iterator[_Used]:
     runs = [(run, i) for i, site in enumerate(plan.sites) for run in site_runs(site)]
     for run, site in [*runs, *((run, None) for run in trunk_runs(plan))]:
         medium = medium_of(loaded, run)
-        yield _Used(run, medium, breakout_of(medium, run, lanes), site)
+        yield _Used(run, run.figures.medium, medium, breakout_of(medium, run, lanes), site)
+
+
+def _used_in_nics(loaded: LoadedTestbed, plan: Plan) -> Iterator[_Used]:
+    """Yield the runs whose ends in NICs are made of something else."""
+    for used in _used(loaded, plan):
+        name, medium = nic_medium_of(loaded, used.run)
+        if used.run.lower.tier == "NIC" and name != used.name:
+            breakout = breakout_of(medium, used.run, lanes_of(loaded))
+            yield replace(used, name=name, medium=medium, breakout=breakout)
 
 
 def check_parts(loaded: LoadedTestbed, plan: Plan) -> Asked:
@@ -72,6 +83,11 @@ def check_parts(loaded: LoadedTestbed, plan: Plan) -> Asked:
             _check_reach(answers, used, used.medium)
             _check_rate(answers, used, used.medium)
         _check_port_rates(answers, used)
+    for used in _used_in_nics(loaded, plan):
+        if used.medium is not None:
+            unsure |= known(used.medium.reach) == UNKNOWN_FIGURE
+            _check_reach(answers, used, used.medium)
+            _check_rate(answers, used, used.medium)
     for (site, _, tier), use in whole_ports(loaded, plan).items():
         _check_radix(answers, use, site, tier)
     named = {(part.shelf, part.name) for part in part_uses(loaded.testbed)}
@@ -94,7 +110,7 @@ def _place(answers: Answers, run: Run, key: str) -> YAMLPath:
 
 
 def _check_reach(answers: Answers, used: _Used, medium: Medium) -> None:
-    run, name = used.run, used.run.figures.medium
+    run, name = used.run, used.name
     routes = [(used.what, run.figures.length, _place(answers, run, "length"), False)]
     if run.is_trunk:
         position = int(run.path[1])
@@ -129,7 +145,7 @@ def _article(kind: str) -> str:
 
 
 def _check_rate(answers: Answers, used: _Used, medium: Medium) -> None:
-    rate, name = known(medium.rate), used.run.figures.medium
+    rate, name = known(medium.rate), used.name
     if UNKNOWN_FIGURE in {rate, used.needed} or rate == used.needed:
         return
     carried = format_rate(used.run.figures.rate)

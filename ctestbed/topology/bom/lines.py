@@ -13,6 +13,7 @@ from ctestbed.topology.bom.runs import (
     breakout_of,
     lanes_of,
     medium_of,
+    nic_medium_of,
     site_runs,
     trunk_runs,
     whole_ports,
@@ -201,15 +202,17 @@ def _transceivers(loaded: LoadedTestbed, runs: list[Run]) -> Iterator[Line]:
             continue
         for end in run.ends:
             if end.tier == "NIC":
-                in_nics.setdefault(str(run.figures.medium), []).append((run, medium))
+                name, in_nic = nic_medium_of(loaded, run)
+                in_nics.setdefault(str(name), []).append((run, in_nic or medium))
             else:
                 count = run.modules(end, breakout_of(medium, run, lanes))
-                elsewhere.append(_transceiver(run, end, medium, count, run.planes))
-    for group in in_nics.values():
+                name = run.figures.medium
+                elsewhere.append(_transceiver(run, end, name, medium, count, run.planes))
+    for name, group in in_nics.items():
         run, medium = group[0]
         planes = tuple(sorted(n for each, _ in group for n in each.planes or ())) or None
         count = _nic_modules([each for each, _ in group], breakout_of(medium, run, lanes), lanes)
-        yield _transceiver(run, run.lower, medium, count, planes)
+        yield _transceiver(run, run.lower, name, medium, count, planes)
     yield from elsewhere
 
 
@@ -221,7 +224,12 @@ def _nic_modules(runs: list[Run], breakout: int, lanes: int) -> int:
 
 
 def _transceiver(
-    run: Run, end: End, medium: Medium, count: int, planes: tuple[int, ...] | None
+    run: Run,
+    end: End,
+    name: str | None,
+    medium: Medium,
+    count: int,
+    planes: tuple[int, ...] | None,
 ) -> Line:
     switches = tuple(each.model for each in run.ends if each.is_switch)
     return Line(
@@ -229,7 +237,7 @@ def _transceiver(
         "transceiver",
         run.site,
         f"{run.layer}, in {end.tier}" if end.site is None else f"{run.layer}, at {end.site}",
-        run.figures.medium,
+        name,
         count,
         known(medium.power_per_end),
         planes=planes,

@@ -85,6 +85,14 @@ def medium_of(loaded: LoadedTestbed, run: Run) -> Medium | None:
     return None if name is None else loaded.testbed.parts.media[name]
 
 
+def nic_medium_of(loaded: LoadedTestbed, run: Run) -> tuple[str | None, Medium | None]:
+    """Return what stands in NICs at the lower end of a run, by name, where that is said."""
+    medium = medium_of(loaded, run)
+    if medium is None or medium.in_nics is None:
+        return run.figures.medium, medium
+    return medium.in_nics, loaded.testbed.parts.media[medium.in_nics]
+
+
 def all_runs(plan: Plan) -> Iterator[Run]:
     """Yield the runs of every site from the NICs up, then the trunks."""
     for site in plan.sites:
