@@ -9,6 +9,7 @@ from ctestbed.core.result import Result, checks_exit_code
 from ctestbed.topology.analysis.data import StructureData
 from ctestbed.topology.describe import Counts, counts_of, describe
 from ctestbed.topology.load import LoadedTestbed, builtin_testbeds, load_testbed
+from ctestbed.topology.narrowing import NarrowingData, narrowings
 from ctestbed.topology.picture.scenes import EVERYTHING, Focus, picture_of
 from ctestbed.topology.plan import require_plan
 from ctestbed.topology.port_data import PortsData, ports_data
@@ -48,6 +49,7 @@ class ValidateData(TypedDict):
     title: str
     counts: Counts | None
     checks: list[CheckData]
+    narrowing: list[NarrowingData]
     ports: PortsData
     structure: StructureData | None
 
@@ -128,6 +130,7 @@ def validation_data(loaded: LoadedTestbed, validation: "Validation") -> Validate
         "checks": [
             {"check": check.name, "status": _status(check.passed)} for check in validation.checks
         ],
+        "narrowing": [] if validation.plan is None else list(narrowings(validation.plan)),
         "structure": None if validation.structure is None else validation.structure.data,
         "ports": ports_data(loaded, validation.plan),
     }

@@ -3,7 +3,7 @@
 from typing import Any
 
 from ctestbed.bench.report.blocks import Table
-from ctestbed.bench.report.structure import paths_line, structure_blocks
+from ctestbed.bench.report.structure import narrowing_blocks, paths_line, structure_blocks
 from ctestbed.topology.commands import ShowRequest, TestbedRequest, run_show, run_validate
 
 
@@ -17,6 +17,22 @@ def test_sites_and_planes_that_are_alike_share_a_row() -> None:
     (row,) = found["Structure"].rows
     assert row[-2:] == ("0-7", "east, west")
     assert found["Between sites"].rows == (("1", "0", "0", "1"),)
+
+
+def test_every_tier_of_every_site_says_how_far_it_narrows() -> None:
+    (block,) = narrowing_blocks(
+        run_validate(TestbedRequest("three-vendor-sites")).data["narrowing"]
+    )
+    assert isinstance(block, Table)
+    narrow = {(row[0], row[-1]): row[-2] for row in block.rows}
+    assert narrow["leaf - spine", "middle"] == "2:1"
+    assert narrow["spine - core", "south"] == "4:1"
+    assert narrow["trunk", "middle"] == "32:3"  # 204.8 Tb/s of NICs, 48 trunk cables of 400 Gb/s
+    assert narrow["accelerator - scale-up", "middle"] == "UNKNOWN"
+
+
+def test_networks_of_equals_narrow_nowhere() -> None:
+    assert narrowing_blocks(run_validate(TestbedRequest("slim-fly-6498")).data["narrowing"]) == []
 
 
 def test_bounds_that_do_not_meet_are_both_shown() -> None:

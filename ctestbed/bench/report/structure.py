@@ -33,6 +33,28 @@ def structure_blocks(structure: dict[str, Any] | None) -> list[Block]:
     return blocks + _sites(structure["sites"])
 
 
+def narrowing_blocks(layers: list[dict[str, Any]]) -> list[Block]:
+    """Return the oversubscription of every layer of cables; none where nothing is above leaves."""
+    if all(layer["narrowing"] == "-" for layer in layers if not layer["layer"].startswith("NIC")):
+        return []
+    rows = [
+        (
+            layer["site"],
+            [
+                layer["layer"],
+                "" if layer["planes"] is None else number_runs(layer["planes"]),
+                f"{layer['cables']:,}",
+                show_rate(layer["capacity"]),
+                layer["narrowing"],
+            ],
+        )
+        for layer in layers
+    ]
+    header = "cables | planes | count> | capacity, one way> | narrowing> | sites"
+    note = "narrowing is what comes from below over what goes on"
+    return [_cut("Oversubscription", header, merge_sites(rows), note)]
+
+
 def paths_line(paths: dict[str, Any]) -> str:
     """Return what leads from leaf to leaf of a plane, in a line."""
     planes = "" if paths["planes"] is None else f" ({numbered('plane', paths['planes'])})"

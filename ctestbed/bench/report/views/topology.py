@@ -7,7 +7,7 @@ from ctestbed.bench.report.blocks import Block, Facts, Table, table
 from ctestbed.bench.report.comparison import comparison_blocks, deviation_rows
 from ctestbed.bench.report.fabric import count_line, many, show_blocks
 from ctestbed.bench.report.ports import port_blocks
-from ctestbed.bench.report.structure import structure_blocks
+from ctestbed.bench.report.structure import narrowing_blocks, structure_blocks
 from ctestbed.core.envelope import Envelope
 from ctestbed.core.units import format_rate, format_size
 
@@ -33,6 +33,7 @@ def validate(envelope: Envelope) -> list[Block]:
     blocks: list[Block] = [table(f"Checks of {data['testbed']}", "result | check", rows)]
     if data["counts"] is not None:
         blocks.insert(0, Facts(data["title"] or data["testbed"], (count_line(data["counts"]),)))
+    blocks += narrowing_blocks(data.get("narrowing", []))
     return blocks + structure_blocks(data["structure"]) + port_blocks(data["ports"])
 
 
