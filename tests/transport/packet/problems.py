@@ -1,0 +1,129 @@
+"""Problems for the packet engines: named ones, and random ones of two leaves and two spines."""
+
+from typing import Any, TypeAlias
+
+import numpy as np
+from hypothesis import strategies as st
+
+from ctestbed.transport.packet.problem import (
+    LinkClassLimits,
+    PacketFlows,
+    PacketNetwork,
+    PacketSettings,
+)
+
+NEVER = 2**62
+Problem: TypeAlias = tuple[PacketNetwork, PacketFlows, LinkClassLimits, PacketSettings]
+
+
+def column(*values: int) -> Any:
+    return np.array(values, np.int64)
+
+
+def chain(
+    links: list[tuple[int, int]], size: int, settings: PacketSettings, **limits: int
+) -> Problem:
+    """One flow over cables of (bit/s, ps) in a row; `limits` are of every link."""
+    count = len(links)
+    nodes = range(count)
+    network = PacketNetwork(
+        column(*(node + end for node in nodes for end in (0, 1))),
+        column(*(node + 1 - end for node in nodes for end in (0, 1))),
+        column(*(rate for rate, _ in links for _ in (0, 1))),
+        column(*(delay for _, delay in links for _ in (0, 1))),
+        column(0, count),
+        column(*(2 * node for node in nodes)),
+    )
+    flows = PacketFlows(column(size), column(0), column(0), column(0), column(1))
+    return network, flows, every_link(2 * count, **limits), settings
+
+
+def every_link(
+    count: int, xoff: int = NEVER, xon: int | None = None, room: int = NEVER, queue: int = NEVER
+) -> LinkClassLimits:
+    """The same limits at every link."""
+    values = (xoff, xoff * 89 // 100 if xon is None else xon, room, queue)
+    return LinkClassLimits(*(np.full(count, value, np.int64) for value in values))
+
+
+@st.composite
+def problems(draw: st.DrawFn) -> Problem:
+    """Any small fabric with any flows and protocols."""
+    pick = st.sampled_from
+    hosts = draw(st.integers(2, 6))
+    leaves, spines = (100, 101), (200, 201)
+    ends = [(host, leaves[host % 2]) for host in range(hosts)]
+    ends += [(leaf, spine) for leaf in leaves for spine in spines]
+    cable = {pair: 2 * index for index, pair in enumerate(ends)}
+    rates = draw(st.lists(pick([7, 10, 25, 40, 100]), min_size=len(ends), max_size=len(ends)))
+    delays = draw(
+        st.lists(pick([0, 1000, 333_333, 10**6, 5 * 10**6]), min_size=len(ends), max_size=len(ends))
+    )
+    spray = draw(st.booleans())
+    paths: list[list[int]] = []
+    first, counts = [], []
+    count = draw(st.integers(1, 8))
+    for _ in range(count):
+        source, target = draw(
+            st.lists(st.integers(0, hosts - 1), min_size=2, max_size=2, unique=True)
+        )
+        up, down = cable[source, leaves[source % 2]], cable[target, leaves[target % 2]] ^ 1
+        ways = [[up, down]]
+        if source % 2 != target % 2:
+            ways = [
+                [up, cable[leaves[source % 2], s], cable[leaves[target % 2], s] ^ 1, down]
+                for s in spines
+            ]
+        ways = ways if spray else [draw(pick(ways))]
+        first.append(len(paths))
+        counts.append(len(ways))
+        paths += ways
+    network = PacketNetwork(
+        column(*(end for pair in ends for end in pair)),
+        column(*(end for pair in ends for end in pair[::-1])),
+        np.repeat(column(*rates) * 10**9, 2),
+        np.repeat(column(*delays), 2),
+        np.concatenate([[0], np.cumsum([len(path) for path in paths])]).astype(np.int64),
+        column(*(link for path in paths for link in path)),
+    )
+    classes = draw(st.integers(1, 3))
+    several = {"min_size": count, "max_size": count}
+    flows = PacketFlows(
+        column(*draw(st.lists(pick([1, 999, 4000, 4001, 50_000]), **several))),
+        column(*draw(st.lists(pick([0, 777, 10**6]), **several))),
+        column(*draw(st.lists(st.integers(0, classes - 1), **several))),
+        column(*first),
+        column(*counts),
+    )
+    selective = draw(st.booleans())
+    settings = PacketSettings(
+        payload=draw(pick([1000, 4000])),
+        classes=classes,
+        lossless=draw(st.integers(0, 2**classes - 1)),
+        pause_quanta=draw(pick([0, 400, 65535])),
+        pause_response=draw(pick([0, 500_000])),
+        alpha=draw(pick([(0, 1), (1, 8), (1, 1)])),
+        hysteresis=draw(pick([0, 2000])),
+        shared=draw(pick([NEVER, 40_000])),
+        headroom_pool=draw(pick([NEVER, 20_000])),
+        retry=draw(pick([5 * 10**8, 2 * 10**9])),
+        ack_every=1 if selective else draw(pick([1, 4])),
+        reliability="sr" if selective else "gbn",
+        spray=spray,
+        mark_from=draw(pick([NEVER, 3000])),
+        mark_all=20_000,
+        mark_share=2**31,
+        trim=draw(st.booleans()),
+        congestion=draw(pick(["none", "dcqcn"])),
+        seed=draw(st.integers(0, 2**31)),
+        max_in_flight=draw(pick([NEVER, 3, 20])),
+    )
+    xoff = draw(pick([5000, 20_000]))
+    limits = every_link(
+        len(network.tail),
+        xoff,
+        xoff - draw(pick([0, 3000])),
+        draw(pick([0, 8000, 100_000])),
+        draw(pick([5000, 30_000, 10**9])),
+    )
+    return network, flows, limits, settings
