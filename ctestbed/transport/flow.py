@@ -81,14 +81,15 @@ def _check_bounds(problem: FlowProblem, finish: Column) -> None:
     if bool((ended & (bits > (took * slowest) * (1 + 1e-9))).any()):
         raise InvariantError("CTB-S022", "a flow ended sooner than its narrowest link allows")
     flow = np.repeat(np.arange(problem.flows), np.diff(problem.offsets))
-    done = ended[flow]
+    links = problem.links
+    if not bool(ended.all()):
+        done = ended[flow]
+        flow, links = flow[done], links[done]
     first = np.full(len(problem.capacity), np.inf)
     last = np.zeros(len(problem.capacity))
-    np.minimum.at(first, problem.links[done], problem.starts[flow[done]])
-    np.maximum.at(last, problem.links[done], finish[flow[done]])
-    carried = np.bincount(
-        problem.links[done], weights=bits[flow[done]], minlength=len(problem.capacity)
-    )
+    np.minimum.at(first, links, problem.starts.astype(np.float64)[flow])
+    np.maximum.at(last, links, finish.astype(np.float64)[flow])
+    carried = np.bincount(links, weights=bits[flow], minlength=len(problem.capacity))
     busy = np.where(np.isinf(first), 0.0, last - np.where(np.isinf(first), 0.0, first))
     if bool((carried > busy * problem.capacity * (1 + 1e-9)).any()):
         raise InvariantError("CTB-S022", "a link carried more bytes than its capacity allows")

@@ -94,8 +94,11 @@ def _refine(
     """
     by_link = np.argsort(link, kind="stable")
     link_starts = np.searchsorted(link[by_link], np.arange(len(capacity)))
-    columns = np.stack(_given(problem))
-    flow_colour = np.unique(columns, axis=1, return_inverse=True)[1].reshape(-1)
+    flow_colour = np.zeros(problem.flows, np.int64)
+    for values in _given(problem):
+        kind = np.unique(values, return_inverse=True)[1].reshape(-1)
+        pair = flow_colour * (int(kind.max()) + 1) + kind
+        flow_colour = np.unique(pair, return_inverse=True)[1].reshape(-1)
     link_colour = np.unique(capacity, return_inverse=True)[1]
     colours = 0
     for _ in range(_MAX_ROUNDS):
