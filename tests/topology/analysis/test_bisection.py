@@ -19,6 +19,7 @@ from ctestbed.topology.analysis.design import analyse_design
 from ctestbed.topology.analysis.multigraph import Multigraph, plane_graph
 from ctestbed.topology.build import lay_out
 from ctestbed.topology.capacity import plane_bisection
+from ctestbed.topology.kinds.primes import prime_power
 from ctestbed.topology.kinds.slim_fly import MMSWiring
 from ctestbed.topology.plan import require_plan
 from ctestbed.topology.shapes import PlanePlan
@@ -86,6 +87,25 @@ def test_the_second_eigenvalue_of_a_slim_fly_is_q(q: int) -> None:
     mu, _ = spectrum(np.diag(joined.sum(axis=1)) - joined, np.ones(graph.nodes, np.int64))
     assert mu == pytest.approx(q)
     assert (joined.sum(axis=1) == MMSWiring(q, 1).degree).all()
+
+
+@pytest.mark.parametrize("q", [19, 27, 31, 32, 49, 64, 81, 103, 127, 128])
+def test_no_eigenvalue_of_a_slim_fly_lies_between_0_and_q(q: int) -> None:
+    """By characters of the field: each pairs one eigenvalue of either set of routers.
+
+    Blocks are [[s, H], [H*, t]] with H / sqrt(q) unitary, s and t the sums over X and X'.
+    """
+    found = prime_power(q)
+    assert found is not None
+    prime, power = found
+    wiring, sums = MMSWiring(q, 1), []
+    for generators in wiring.generators():
+        chosen = np.zeros(q)
+        chosen[generators] = 1
+        sums.append(np.fft.fftn(chosen.reshape((prime,) * power)).ravel().real[1:])
+    s, t = sums
+    largest = (s + t + np.sqrt((s - t) ** 2 + 4 * q)) / 2
+    assert wiring.degree - largest.max() >= q - 1e-9
 
 
 @pytest.mark.parametrize("q", [3, 4, 5, 7, 8, 9])
