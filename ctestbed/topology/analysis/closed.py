@@ -171,8 +171,9 @@ def slim_fly_bisection(plane: PlanePlan) -> tuple[int, int] | None:
 
     The Laplacian of an MMS graph has no eigenvalue between 0 and q (by the Fourier blocks over
     the field: in closed form for q = 4w + 1, and computed for all 197 orders up to 1,024, which is
-    all that can be built), so 2q^2 routers part at q^3/2 cables at least. Half of the groups of either set against the rest takes q^3/2; for odd q,
-    where one set halves up and the other down, (q^3 + q)/2. Endpoints bound it too.
+    all that can be built), so 2q^2 routers part at q^3/2 cables at least. Half of the groups of
+    either set against the rest takes q^3/2; for odd q, where one set halves up and the other
+    down, (q^3 + q)/2. Endpoints bound it too.
     """
     wiring = plane.shape.wiring
     if not isinstance(wiring, MMSWiring) or not plane.peer_cables:
