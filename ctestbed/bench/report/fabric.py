@@ -430,5 +430,7 @@ def _layers(data: dict[str, Any]) -> Block:
         for trunk in data["trunks"]
     ]
     header = "site | layer | cables> | rate> | delay> | capacity, one way> | narrowing>"
+    if len(data["sites"]) == 1:  # nothing to tell apart
+        header, rows = header.removeprefix("site | "), [row[1:] for row in rows]
     note = "all planes of a site together; narrowing is what comes from below over what goes on"
     return table("Cables", header, rows, note)
