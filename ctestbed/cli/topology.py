@@ -1,4 +1,4 @@
-"""`ctestbed topology list|show|validate|build|export`."""
+"""`ctestbed topology list|show|validate|import|diff|bom|build|export`."""
 
 from typing import Annotated, Any, TypeAlias
 
@@ -35,12 +35,18 @@ def _complete_format(incomplete: str) -> list[str]:
     return [name for name in FORMATS if name.startswith(incomplete)]
 
 
+_READ = (
+    "astra-sim, batfish, containerlab, csv, graphml, htsim, ibnetdiscover, ibsim, lldp, netlab, "
+    "netq, node-link, ns3-hpcc, simai, simgrid or testbed"
+)
+
 FromOption: TypeAlias = Annotated[
     str | None,
     typer.Option(
         "--from",
         metavar="FORMAT",
-        help="Format of the record of cables; told by its content otherwise.",
+        help="Format of the record of cables, as in `topology import -h`; told by its content "
+        "otherwise.",
         autocompletion=_complete_format,
         show_default=False,
     ),
@@ -71,7 +77,7 @@ def show(
         _position("Draw this leaf (or router) with its neighbours; with --pod, it counts there."),
     ] = None,
 ) -> Reply:
-    """Draw a testbed's network, and say what each layer of it can carry.
+    """Draw a network, and say what each layer can carry.
 
     The whole is drawn from far to near, in the formats html and svg; the options look closer.
     """
@@ -103,7 +109,7 @@ def validate(
     ] = None,
     from_format: FromOption = None,
 ) -> Reply:
-    """Check that a testbed's network is sound, or find what is cabled wrongly; exit 10 if so."""
+    """Find what is unsound in a design, or cabled wrongly. Exit 10 if anything is."""
     from ctestbed.topology.comparing import ValidateRequest, run_validate_any
 
     return Reply(run_validate_any(ValidateRequest(testbed, as_built, from_format)))
@@ -124,13 +130,13 @@ def import_(
         typer.Option(
             "--from",
             metavar="FORMAT",
-            help="Its format, where its content does not tell.",
+            help=f"Its format, where its content does not tell: {_READ}.",
             autocompletion=_complete_format,
             show_default=False,
         ),
     ] = None,
 ) -> Reply:
-    """Read a file of what is cabled, and report what it holds; exit 10 if that is no fabric.
+    """Report what a record of cables holds. Exit 10 if that is no fabric.
 
     To get it in another form, pass the same file to `topology export`.
     """
@@ -160,7 +166,7 @@ def diff(
     *,
     from_format: FromOption = None,
 ) -> Reply:
-    """Say in which cables and devices two networks differ; exit 10 if they do."""
+    """Compare two networks, cable by cable. Exit 10 if they differ."""
     from ctestbed.topology.comparing import DiffRequest, run_diff
 
     return Reply(run_diff(DiffRequest(a, b, from_format)))
@@ -200,7 +206,7 @@ def bom(
         ),
     ] = None,
 ) -> Reply:
-    """Count the parts of a network: switches, cables, optics; their power, and cost by prices."""
+    """Count the parts of networks, with power and cost. Several stand side by side."""
     from ctestbed.topology.bom.commands import BomRequest, run_bom
 
     return Reply(run_bom(BomRequest(tuple(testbeds), prices)))
@@ -353,7 +359,7 @@ def build(
         str, typer.Option("--format", metavar="FMT", help="Form of the file: yaml or json.")
     ] = "yaml",
 ) -> Reply:
-    """Write a testbed file for a fabric given by its counts; a kind takes its own options only."""
+    """Write a testbed file from counts. Each kind takes its own options only."""
     options = dict(locals())
     from ctestbed.topology.generate import BuildRequest, run_build
 
@@ -390,7 +396,7 @@ def export(
         ),
     ],
 ) -> Reply:
-    """Write a testbed's network as another tool's file, and say what that cannot hold."""
+    """Write a network as another tool's file. Notes say what that cannot hold."""
     if to == "svg":
         from ctestbed.bench.report.svgexport import run_export_svg
 

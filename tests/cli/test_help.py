@@ -196,3 +196,10 @@ def test_help_under_a_ci_s_variables_has_no_escapes() -> None:
     loud = {"GITHUB_ACTIONS": "true", "FORCE_COLOR": "1", "PY_COLORS": "1", "CI": "1"}
     for words in (("--help",), ("topology", "--help"), ("sim", "headroom", "--help")):
         assert "\x1b" not in process(*words, env=loud).stdout
+
+
+def test_import_names_every_format_that_it_reads() -> None:
+    from ctestbed.topology.formats.registry import FORMATS
+
+    said = " ".join(ctestbed("topology", "import", "--help").stdout.split())
+    assert f"{', '.join(sorted(FORMATS)[:-1])} or {max(FORMATS)}." in said
