@@ -133,4 +133,4 @@ def warm() -> None:
     from ctestbed.transport.dcqcn_fluid import FluidNetwork, run_fluid
 
     one, ends = np.ones(1, np.int64), np.array([0, 1])
-    run_fluid(FluidNetwork(one * 10**9, ends, one - 1, one), duration=10**6)
+    run_fluid(FluidNetwork(one * 10**9, ends, one - 1, one), duration=10**8)

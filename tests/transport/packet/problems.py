@@ -87,11 +87,14 @@ def problems(draw: st.DrawFn) -> Problem:
         column(*(link for path in paths for link in path)),
     )
     classes = draw(st.integers(1, 3))
-    several = {"min_size": count, "max_size": count}
+
+    def each(values: st.SearchStrategy[int]) -> Any:
+        return column(*draw(st.lists(values, min_size=count, max_size=count)))
+
     flows = PacketFlows(
-        column(*draw(st.lists(pick([1, 999, 4000, 4001, 50_000]), **several))),
-        column(*draw(st.lists(pick([0, 777, 10**6]), **several))),
-        column(*draw(st.lists(st.integers(0, classes - 1), **several))),
+        each(pick([1, 999, 4000, 4001, 50_000])),
+        each(pick([0, 777, 10**6])),
+        each(st.integers(0, classes - 1)),
         column(*first),
         column(*counts),
     )

@@ -1,0 +1,135 @@
+"""`sim transfer --engine packet`: published scenarios, findings, and refusals."""
+
+from typing import Any
+
+import pytest
+
+from ctestbed.core.errors import ExitCode, InputError
+from ctestbed.core.result import Result
+from ctestbed.workload.packet_transfer import PacketTransferRequest, run_packet_transfer
+
+US = 10**6
+FLOOR = 2_600_960_000
+"""ps: 8,000 packets of 4,064 B on the receiver's cable of 100 Gb/s (fabric-peers 1.1)."""
+
+
+def run(testbed: str, pattern: str, size: str, **options: Any) -> Result:
+    options.setdefault("engine", "reference")
+    return run_packet_transfer(PacketTransferRequest(testbed, pattern, size, **options))
+
+
+def figures(result: Result) -> dict[str, Any]:
+    return {metric.name: metric.value for metric in result.metrics}
+
+
+@pytest.mark.numba
+def test_incast_of_32_ends_between_the_floor_and_what_htsim_took() -> None:
+    result = run("fat-tree-128", "incast:32", "1MB", engine="packet")
+    found = figures(result)
+    assert result.exit_code == ExitCode.OK
+    # The floor, and 2 us of cable twice and the last acknowledgement; htsim's RoCE took 2,619.1 us.
+    assert FLOOR + 4 * US < found["fct.max"] <= 2_627 * US
+    assert found["packet_hops.data"] == 45_500
+    assert found["drops.lossless"] == found["flows.unfinished"] == found["packets.resent"] == 0
+    assert found["pauses.count"] > 0
+
+
+@pytest.mark.numba
+def test_shift_of_128_moves_every_packet_over_six_cables() -> None:
+    found = figures(run("fat-tree-128", "shift:64", "2MB", engine="packet", spread="balanced"))
+    assert found["packet_hops.data"] == 384_000
+    # No two flows share a cable in one direction, but acknowledgements share them with data.
+    assert 176_216_320 < found["fct.min"] <= found["fct.max"] < 1.02 * 176_216_320
+
+
+@pytest.mark.parametrize(
+    ("size", "host", "fct"), [("1MB", "incast:1", 85_615_360), ("4kB", "incast:1", None)]
+)
+def test_a_lone_flow_within_a_leaf(size: str, host: str, fct: int | None) -> None:
+    found = figures(run("fat-tree-128", host, size))
+    assert found["fct.max"] == (fct or 2 * 325_120 + 4 * US + 2 * 5_120)
+
+
+def test_too_little_headroom_names_the_first_port_that_lost() -> None:
+    result = run("lab-128", "incast:4", "40kB", xoff="8kB", headroom="4kB")
+    assert result.exit_code == ExitCode.INVARIANT_BROKEN
+    (finding,) = result.findings
+    assert finding.code == "CTB-S084"
+    assert "leaf-00" in finding.message
+    assert figures(result)["drops.lossless"] > 0
+    drops = {port["receiver"]: port["drops"] for port in result.data["packet"]["ports"]}
+    assert drops["leaf-00"] > 0
+
+
+def test_the_default_headroom_is_enough_and_is_used() -> None:
+    result = run("lab-128", "incast:16", "400kB", xoff="8kB")
+    assert result.exit_code == ExitCode.OK
+    ports = [port for port in result.data["packet"]["ports"] if port["headroom_peak"]]
+    assert ports
+    assert all(port["headroom_peak"] <= port["headroom"] for port in ports)
+    assert all(port["ingress_peak"] <= port["xoff"] + port["headroom"] for port in ports)
+
+
+def test_a_horizon_too_short_says_who_is_unfinished() -> None:
+    result = run("lab-128", "incast:4", "400kB", horizon="50us")
+    assert result.exit_code == ExitCode.INVARIANT_BROKEN
+    assert [finding.code for finding in result.findings] == ["CTB-S085"]
+    assert figures(result)["flows.unfinished"] == 4
+
+
+@pytest.mark.parametrize("reliability", ["gbn", "sr"])
+@pytest.mark.parametrize("trim", [False, True])
+def test_a_lossy_class_loses_and_repairs(reliability: Any, trim: bool) -> None:
+    result = run(
+        "lab-128", "incast:8", "200kB", flow_control="none", reliability=reliability, trim=trim,
+        queue="40kB",
+    )  # fmt: skip
+    found = figures(result)
+    assert result.exit_code == ExitCode.OK
+    assert found["flows.unfinished"] == 0
+    assert found["packets.resent"] > 0
+    assert (found["packets.trimmed"] > 0) is trim
+    assert (found["drops.lossy"] > 0) is not trim
+
+
+def test_dcqcn_ends_and_marks() -> None:
+    found = figures(run("lab-128", "incast:8", "400kB", cc="dcqcn"))
+    assert found["flows.unfinished"] == 0
+    assert found["ecn.marks"] > 0
+
+
+def test_spraying_uses_more_spines_than_one_path() -> None:
+    result = run("lab-128", "shift:64", "40kB", spread="spray", reliability="sr")
+    spines = {link["target"] for link in result.data["links"] if link["source"] == "leaf-00"} - {
+        f"h{host:03d}/nic-0" for host in range(8)
+    }
+    assert len(spines) == 8
+    assert figures(result)["flows.unfinished"] == 0
+
+
+def test_the_same_run_gives_the_same_data() -> None:
+    one, other = (run("lab-128", "incast:8", "40kB", cc="dcqcn", seed=7) for _ in range(2))
+    assert one.data == other.data
+
+
+@pytest.mark.parametrize(
+    ("testbed", "pattern", "size", "options", "code"),
+    [
+        ("lab-128", "incast:4", "0B", {}, "CTB-S013"),
+        ("lab-128", "incast:4", "4kB", {"horizon": "0s"}, "CTB-S081"),
+        ("lab-128", "all-reduce:8", "128kB", {}, "CTB-S080"),
+        ("lab-128", "incast:4", "4kB", {"spread": "spray"}, "CTB-S086"),
+        ("lab-128", "incast:4", "4kB", {"trim": True}, "CTB-S086"),
+        ("lab-128", "incast:4", "4kB", {"queue": "1MB"}, "CTB-S086"),
+        ("lab-128", "incast:4", "4kB", {"mtu": "100kB"}, "CTB-S086"),
+        ("lab-128", "incast:4", "4kB", {"flow_control": "none", "queue": "1kB"}, "CTB-S083"),
+        ("kunlun-32k", "shift:64", "4kB", {}, "CTB-S082"),
+    ],
+)
+def test_what_cannot_be_run_is_refused(
+    testbed: str, pattern: str, size: str, options: dict[str, Any], code: str
+) -> None:
+    with pytest.raises(InputError) as refusal:
+        run(testbed, pattern, size, **options)
+    assert refusal.value.code == code
+    assert refusal.value.hint
