@@ -27,7 +27,7 @@ from ctestbed.topology.cabling import (
 )
 from ctestbed.topology.formats.registry import Recognised, read_as
 from ctestbed.topology.formats.source import read_source, shorten
-from ctestbed.topology.load import builtin_testbeds, testbed_path
+from ctestbed.topology.load import STDIN, builtin_testbeds, testbed_path
 
 DeviationKind: TypeAlias = Literal[
     "missing",
@@ -155,7 +155,8 @@ def _load(name: str, from_format: str | None) -> tuple[Cabling, Recognised]:
         )
     if name != "-" and not Path(name).suffix and "/" not in name:
         testbed_path(name)  # a bare word is refused with the nearest testbed
-    return parse_cabling(read_input(name, what="cabling file"), name, from_format)
+    content = read_input(name, what="cabling file")
+    return parse_cabling(content, STDIN if name == "-" else name, from_format)
 
 
 def run_import(request: ImportRequest) -> Result:

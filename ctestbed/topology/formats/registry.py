@@ -3,7 +3,6 @@
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from ctestbed.core.errors import InputError, Where
@@ -84,12 +83,19 @@ _ALL: Final = (
 FORMATS: Final = {item.name: item for item in _ALL}
 """Every format that can be read, by name, in the order of the help."""
 
+_PARSERS: Final[dict[str, Callable[[Source], JSONDocument | Element]]] = {
+    "json": load_json,
+    "xml": load_xml,
+}
+"""What a reader of the family is handed besides the text; YAML readers parse for themselves."""
+
 _TITLE: Final = re.compile(r"#\s*(\n#)?\s*Topology file: generated on")
 _GUIDS: Final = re.compile(r"^\s*(vendid|switchguid|caguid|rtguid)=0x", re.MULTILINE)
 _RECORD: Final = re.compile(r'^(Switch|Hca|Ca|Rt)\s+[0-9]+\s+"', re.MULTILINE)
 _NODES: Final = re.compile(r"^\s*nodes\s+[0-9]+\s*$", re.MULTILINE | re.IGNORECASE)
 _PODSIZE: Final = re.compile(r"^\s*podsize\s", re.MULTILINE | re.IGNORECASE)
 _KEY: Final = re.compile(r"^[\"']?[\w.-]+[\"']?:(\s|$)", re.MULTILINE)
+_JSON: Final = re.compile(r"\[|\{\s*[\"}]|\{\s*$")  # what else follows a brace is YAML
 _HEAD: Final = 2**16
 _FEW: Final = 10
 
@@ -102,16 +108,11 @@ def read_as(source: Source, name: str | None) -> tuple["Cabling", Recognised]:
     """
     named = None if name is None else Recognised(find_format(name), "named by --from")
     found = recognise(source) if named is None else named
-    parsed = found.parsed
-    if parsed is None and found.format.family == "json":
-        parsed = load_json(source)
-    if parsed is None and found.format.family == "xml":
-        parsed = load_xml(source)
     read: Callable[..., Cabling] = found.format.read
-    if parsed is not None:
-        read = partial(read, source)
-        return read(parsed), found
-    return read(source), found
+    parse = _PARSERS.get(found.format.family)
+    if parse is None:
+        return read(source), found
+    return read(source, parse(source) if found.parsed is None else found.parsed), found
 
 
 def find_format(name: str) -> Format:
@@ -195,7 +196,7 @@ def _by_mark(source: Source, start: str) -> Recognised | None:
             root.line,
             "known: <platform> of SimGrid, <graphml>",
         )
-    if start.startswith(("{", "[")):
+    if _JSON.match(start) is not None:
         document = load_json(source)
         told = _json_format(document.value)
         if told is not None:
@@ -255,8 +256,8 @@ def _grouped(value: dict[str, Any]) -> bool:
 
 
 def _by_keys(source: Source, start: str) -> Recognised | None:
-    """Tell YAML by its top-level keys."""
-    if _KEY.search(start) is None:
+    """Tell YAML, and what is YAML though written as JSON, by its top-level keys."""
+    if _KEY.search(start) is None and not start.startswith("{"):
         return None
     value = load_yaml(source.text.encode(), source.name).value
     if not isinstance(value, dict):

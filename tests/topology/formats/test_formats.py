@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ctestbed.core.yamlfile import load_yaml
 from ctestbed.topology.build import load_topology
 from ctestbed.topology.cabling import (
     AGGREGATION,
@@ -55,6 +56,20 @@ def test_recognised_by_content_and_by_name(name: str) -> None:
     assert recognise(source).format.name == name
     assert edges(load(SAMPLES[name])) == edges(load(SAMPLES[name], name))
     assert load(SAMPLES[name]).format == name
+
+
+@pytest.mark.parametrize("name", [name for name in SAMPLES if FORMATS[name].family == "yaml"])
+@pytest.mark.parametrize("form", [None, 1])
+def test_yaml_formats_are_told_when_written_as_json(name: str, form: int | None) -> None:
+    value = load_yaml(SAMPLES[name].encode(), "f").value
+    text = json.dumps(value, indent=form)
+    assert recognise(read_source(text.encode(), "f")).format.name == name
+    assert edges(load(text)) == edges(load(text, name)) == edges(load(SAMPLES[name]))
+
+
+def test_a_testbed_in_braces_is_yaml() -> None:
+    fabric = "{kind: fat-tree, tiers: 2, k: 4, rate: 1Gbps, delay: 1us}"
+    assert len(load(f"{{ctestbed: 1, name: x, fabric: {fabric}}}").cables) == 16
 
 
 @pytest.mark.parametrize("name", SAMPLES)
