@@ -41,7 +41,7 @@ from ctestbed.topology.joints import (
 )
 from ctestbed.topology.load import LoadedTestbed
 from ctestbed.topology.shapes import UNKNOWN_FIGURE, Figures, Plan, PlanePlan, Wiring
-from ctestbed.topology.tiers import Tier
+from ctestbed.topology.tiers import LEAF_SPINE, NIC_LEAF, NIC_ROUTER, SPINE_CORE, Tier
 
 Outcome: TypeAlias = Literal["enough", "too small", "working route only", "unknown"]
 
@@ -265,14 +265,14 @@ def _plane_loads(
     lowest = "router" if shape.wiring is not None else "leaf"
     tiers: dict[Tier, list[tuple[Joint | None, int]]] = {
         Tier.LEAF: [
-            (joints.get(f"NIC - {lowest}"), shape.ports_per_leaf),
-            (joints.get("leaf - spine"), shape.spines_per_pod * shape.parallel),
+            (joints.get(NIC_LEAF if shape.wiring is None else NIC_ROUTER), shape.ports_per_leaf),
+            (joints.get(LEAF_SPINE), shape.spines_per_pod * shape.parallel),
         ],
         Tier.SPINE: [
-            (joints.get("leaf - spine"), shape.leaves_per_pod * shape.parallel),
-            (joints.get("spine - core"), shape.cores_per_spine),
+            (joints.get(LEAF_SPINE), shape.leaves_per_pod * shape.parallel),
+            (joints.get(SPINE_CORE), shape.cores_per_spine),
         ],
-        Tier.CORE: [(joints.get("spine - core"), shape.pods)],
+        Tier.CORE: [(joints.get(SPINE_CORE), shape.pods)],
     }
     lossless_peers = any(
         joint.lossless for name, joint in joints.items() if not name.startswith("NIC")

@@ -9,6 +9,7 @@ from typing import TypeAlias
 from ctestbed.topology.analysis.closed import slim_fly_bisection
 from ctestbed.topology.kinds.lattice import FullMeshWiring, TorusWiring
 from ctestbed.topology.shapes import UNKNOWN_FIGURE, Figures, Plan, PlanePlan, SupernodePlan
+from ctestbed.topology.tiers import LEAF_SPINE, NIC_LEAF, NIC_ROUTER, SPINE_CORE
 
 Capacity: TypeAlias = int | None
 """bit/s one way over all planes; None where a rate is unknown."""
@@ -48,9 +49,9 @@ def site_layers(plan: Plan, position: int) -> list[Layer]:
 def _plane_layers(plane: PlanePlan, count: int, named: tuple[int, ...] | None) -> Iterator[Layer]:
     shape = plane.shape
     runs = [
-        ("NIC - router" if shape.wiring else "NIC - leaf", shape.ports, plane.host_cable),
-        ("leaf - spine", shape.uplinks, plane.spine_cable),
-        ("spine - core", shape.core_links, plane.core_cable),
+        (NIC_ROUTER if shape.wiring else NIC_LEAF, shape.ports, plane.host_cable),
+        (LEAF_SPINE, shape.uplinks, plane.spine_cable),
+        (SPINE_CORE, shape.core_links, plane.core_cable),
     ]
     below: Capacity = None
     for row, (name, per_plane, figures) in enumerate(runs):

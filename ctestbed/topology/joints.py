@@ -17,7 +17,7 @@ from ctestbed.topology.fields import Cable, Lossless, Port, Switch
 from ctestbed.topology.load import LoadedTestbed
 from ctestbed.topology.shapes import UNKNOWN_FIGURE, Figures, Plan, PlanePlan
 from ctestbed.topology.testbed import PlaneOverride
-from ctestbed.topology.tiers import Tier
+from ctestbed.topology.tiers import LEAF_SPINE, NIC_LEAF, NIC_ROUTER, SPINE_CORE, Tier
 
 Value: TypeAlias = int | Unknown | None
 """A figure, what nobody has published, or what the file does not say."""
@@ -190,6 +190,7 @@ def plane_joints(ports: PortsOf, plane: PlanePlan) -> list[Joint]:
     leaf = "router" if shape.wiring is not None else "leaf"
     runs = [
         (
+            NIC_LEAF if shape.wiring is None else NIC_ROUTER,
             shape.ports,
             "host_links",
             plane.host_cable,
@@ -197,6 +198,7 @@ def plane_joints(ports: PortsOf, plane: PlanePlan) -> list[Joint]:
             ports.switch_end(Tier.LEAF, "downlinks", leaf),
         ),
         (
+            LEAF_SPINE,
             shape.uplinks,
             "spine_links",
             plane.spine_cable,
@@ -204,6 +206,7 @@ def plane_joints(ports: PortsOf, plane: PlanePlan) -> list[Joint]:
             ports.switch_end(Tier.SPINE, "downlinks", "spine"),
         ),
         (
+            SPINE_CORE,
             shape.core_links,
             "core_links",
             plane.core_cable,
@@ -212,8 +215,8 @@ def plane_joints(ports: PortsOf, plane: PlanePlan) -> list[Joint]:
         ),
     ]
     joints = [
-        Joint(f"{lower.what} - {upper.what}", figures, lower, upper, *ports.lossless(section))
-        for cables, section, figures, lower, upper in runs
+        Joint(name, figures, lower, upper, *ports.lossless(section))
+        for name, cables, section, figures, lower, upper in runs
         if cables
     ]
     layers = () if shape.wiring is None else shape.wiring.layers

@@ -15,6 +15,12 @@ KINDS: Final = (
 )
 """The kinds of fabric that a testbed file can describe."""
 
+NIC_LEAF: Final = "NIC - leaf"
+NIC_ROUTER: Final = "NIC - router"
+LEAF_SPINE: Final = "leaf - spine"
+SPINE_CORE: Final = "spine - core"
+"""Layers of cables of a tree, and that below routers; those between equals are named by kind."""
+
 
 class NodeKind(IntEnum):
     """What a node is."""

@@ -8,6 +8,7 @@ from ctestbed.core.yamlfile import YAMLPath
 from ctestbed.topology.load import LoadedTestbed
 from ctestbed.topology.parts import Medium
 from ctestbed.topology.shapes import Figures, Plan, PlanePlan, SitePlan
+from ctestbed.topology.tiers import LEAF_SPINE, NIC_LEAF, NIC_ROUTER, SPINE_CORE
 
 TRUNK: Final = "trunk"
 
@@ -122,16 +123,17 @@ def _plane_runs(
         per_nic = shape.ports * count // site.nics if site.split else 1
         nics = End("NIC", shape.ports * count // per_nic, per_nic)
         upper = End(tier, leaves, shape.ports_per_leaf, getattr(models, tier))
-        yield run(f"NIC - {tier}", "host_links", shape.ports, plane.host_cable, nics, upper)
+        layer = NIC_LEAF if shape.wiring is None else NIC_ROUTER
+        yield run(layer, "host_links", shape.ports, plane.host_cable, nics, upper)
     if shape.uplinks:
         up, down = shape.spines_per_pod * shape.parallel, shape.leaves_per_pod * shape.parallel
         lower = End("leaf", leaves, up, models.leaf)
         upper = End("spine", spines, down, models.spine)
-        yield run("leaf - spine", "spine_links", shape.uplinks, plane.spine_cable, lower, upper)
+        yield run(LEAF_SPINE, "spine_links", shape.uplinks, plane.spine_cable, lower, upper)
     if shape.core_links:
         lower = End("spine", spines, shape.cores_per_spine, models.spine)
         upper = End("core", cores, shape.pods, models.core)
-        yield run("spine - core", "core_links", shape.core_links, plane.core_cable, lower, upper)
+        yield run(SPINE_CORE, "core_links", shape.core_links, plane.core_cable, lower, upper)
     yield from _peer_runs(site, plane, count, named)
 
 

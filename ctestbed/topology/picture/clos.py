@@ -19,6 +19,7 @@ from ctestbed.topology.picture.model import (
     runs,
 )
 from ctestbed.topology.shapes import Plan, PlanePlan, Shape, SitePlan, trunk_cables
+from ctestbed.topology.tiers import LEAF_SPINE, NIC_LEAF, SPINE_CORE
 
 COLUMNS: Final = 6
 """Pods (or rails, or leaves) of a plane that are drawn."""
@@ -136,9 +137,9 @@ class PlaneView:
     def cables(self, layer: str, ends: tuple[str, str], count: int, each: int = 1) -> BundleData:
         """Return the bundle of some cables of a layer."""
         figures = {
-            "NIC - leaf": self.planned.host_cable,
-            "leaf - spine": self.planned.spine_cable,
-            "spine - core": self.planned.core_cable,
+            NIC_LEAF: self.planned.host_cable,
+            LEAF_SPINE: self.planned.spine_cable,
+            SPINE_CORE: self.planned.core_cable,
         }[layer]
         return bundle(ends, layer, count, figures, narrowing=self.narrowing.get(layer), each=each)
 
@@ -200,14 +201,14 @@ def _pod_column(view: PlaneView, scene: SceneData, run: range) -> None:
     ports = view.ports(range(first, first + leaves), name)
     scene["blocks"] += [block(name, "pod", name, count, 2, last=last), upper, lower, ports]
     scene["bundles"] += [
-        view.cables("NIC - leaf", (ports["id"], lower["id"]), ports["count"]),
+        view.cables(NIC_LEAF, (ports["id"], lower["id"]), ports["count"]),
         view.cables(
-            "leaf - spine",
+            LEAF_SPINE,
             (lower["id"], upper["id"]),
             leaves * shape.spines_per_pod * shape.parallel,
             shape.parallel,
         ),
-        view.cables("spine - core", (upper["id"], top), to_cores),
+        view.cables(SPINE_CORE, (upper["id"], top), to_cores),
     ]
 
 
@@ -224,9 +225,9 @@ def _rail_column(view: PlaneView, scene: SceneData, run: range) -> None:
     ports = block(f"{name}.ports", "NIC port", "", leaves * shape.ports_per_leaf, 0, inside=name)
     scene["blocks"] += [block(name, "rail", name, count, 1, last=last), lower, ports]
     scene["bundles"] += [
-        view.cables("NIC - leaf", (ports["id"], lower["id"]), ports["count"]),
+        view.cables(NIC_LEAF, (ports["id"], lower["id"]), ports["count"]),
         view.cables(
-            "leaf - spine",
+            LEAF_SPINE,
             (lower["id"], scene["blocks"][0]["id"]),
             leaves * shape.spines_per_pod * shape.parallel,
             shape.parallel,
@@ -240,11 +241,11 @@ def _leaf_column(view: PlaneView, scene: SceneData, run: range) -> None:
     leaf = view.switch("leaf", name, count, 1, last=last)
     ports = view.ports(run, leaf["id"])
     scene["blocks"] += [leaf, ports]
-    scene["bundles"].append(view.cables("NIC - leaf", (ports["id"], leaf["id"]), ports["count"]))
+    scene["bundles"].append(view.cables(NIC_LEAF, (ports["id"], leaf["id"]), ports["count"]))
     if shape.spines:
         up = count * shape.spines_per_pod * shape.parallel
         ends = (leaf["id"], scene["blocks"][0]["id"])
-        scene["bundles"].append(view.cables("leaf - spine", ends, up, shape.parallel))
+        scene["bundles"].append(view.cables(LEAF_SPINE, ends, up, shape.parallel))
 
 
 def pod_scene(view: PlaneView) -> SceneData:
@@ -266,7 +267,7 @@ def pod_scene(view: PlaneView) -> SceneData:
             core = view.switch("core", first, len(cores), 3, last=last)
             scene["blocks"].append(core)
             ends = (spine["id"], core["id"])
-            scene["bundles"].append(view.cables("spine - core", ends, len(cores)))
+            scene["bundles"].append(view.cables(SPINE_CORE, ends, len(cores)))
         scene["blocks"].append(spine)
     for run in runs(shape.leaves_per_pod, SWITCHES, chosen):
         first, last = named("leaf-", run, shape.leaves_per_pod)
@@ -274,13 +275,11 @@ def pod_scene(view: PlaneView) -> SceneData:
         start = pod * shape.leaves_per_pod + run.start
         ports = view.ports(range(start, start + len(run)), leaf["id"])
         scene["blocks"] += [leaf, {**ports, "inside": None}]
-        scene["bundles"].append(
-            view.cables("NIC - leaf", (ports["id"], leaf["id"]), ports["count"])
-        )
+        scene["bundles"].append(view.cables(NIC_LEAF, (ports["id"], leaf["id"]), ports["count"]))
         for spine, spine_run in uppers:
             count = len(run) * len(spine_run) * shape.parallel
             ends = (leaf["id"], spine["id"])
-            scene["bundles"].append(view.cables("leaf - spine", ends, count, shape.parallel))
+            scene["bundles"].append(view.cables(LEAF_SPINE, ends, count, shape.parallel))
     return scene
 
 
@@ -299,13 +298,13 @@ def leaf_scene(view: PlaneView) -> SceneData:
         count = len(run) * shape.parallel
         scene["blocks"].append(spine)
         ends = (leaf["id"], spine["id"])
-        scene["bundles"].append(view.cables("leaf - spine", ends, count, shape.parallel))
+        scene["bundles"].append(view.cables(LEAF_SPINE, ends, count, shape.parallel))
     for run in runs(shape.ports_per_leaf, SWITCHES):
         first = view.endpoint(view.port_of(number, run.start))
         last = view.endpoint(view.port_of(number, run.stop - 1)) if len(run) > 1 else None
         nic = block(f"nic-{run.start}", "NIC port", first, len(run), 0, last=last)
         scene["blocks"].append(nic)
-        scene["bundles"].append(view.cables("NIC - leaf", (nic["id"], leaf["id"]), len(run)))
+        scene["bundles"].append(view.cables(NIC_LEAF, (nic["id"], leaf["id"]), len(run)))
     if view.leaf is not None:
         scene["cables"] = list(_leaf_cables(view, number, name))
     return scene

@@ -21,6 +21,7 @@ from ctestbed.topology.picture.model import (
     runs,
 )
 from ctestbed.topology.shapes import Figures
+from ctestbed.topology.tiers import NIC_ROUTER
 
 GROUPS: Final = 12
 """Groups, or runs of them, in a ring: 66 bundles between them at most."""
@@ -102,7 +103,7 @@ def _below(view: PlaneView, routers: int, identifier: str) -> tuple[BlockData, B
     """Return the NIC ports of some routers, and their cables."""
     count = routers * view.shape.ports_per_leaf
     ports = block(f"{identifier}.ports", "NIC port", "", count, 0, inside=identifier)
-    layer = "NIC - router"
+    layer = NIC_ROUTER
     cables = bundle(
         (ports["id"], identifier),
         layer,
