@@ -228,7 +228,7 @@ def test_flows_that_never_finish_break_the_run(monkeypatch: pytest.MonkeyPatch) 
     def stuck(problem: FlowProblem, _engine: str) -> FlowOutcome:
         return FlowOutcome(np.full(problem.flows, UNFINISHED))
 
-    monkeypatch.setattr("ctestbed.workload.transfer.solve_flows", stuck)
+    monkeypatch.setattr("ctestbed.workload.drive.solve_flows", stuck)
     result = run("lab-128")
     assert result.exit_code == ExitCode.INVARIANT_BROKEN
     assert values(result)["fct.max"] == UNKNOWN
