@@ -104,8 +104,15 @@ def _compose(text: str, name: str) -> Any:
             where=Where(file=name, line=line),
             hint="check the indentation and quoting at this line",
         ) from None
-    except (YAMLError, ValueError, RecursionError) as error:
-        problem = str(error).splitlines()[0] if str(error) else "nested too deeply"
+    except RecursionError:
+        raise InputError(
+            "CTB-C033",
+            f"nesting is deeper than {MAX_DEPTH} levels",
+            where=Where(file=name),
+            hint="write the value out in plain YAML",
+        ) from None
+    except (YAMLError, ValueError) as error:
+        problem = str(error).splitlines()[0] if str(error) else "unreadable"
         raise InputError(
             "CTB-C031", f"{name!r} is not valid YAML: {problem}", where=Where(file=name)
         ) from None

@@ -124,3 +124,11 @@ def test_a_file_that_is_not_a_mapping_says_so(content: bytes) -> None:
     with pytest.raises(SpecError) as caught:
         validate_model(_File, load_yaml(content, "f"))
     assert caught.value.code == "CTB-C040"
+
+
+@pytest.mark.parametrize("mark", ["- ", "? "])
+def test_nesting_without_brackets_is_refused_as_nesting(mark: str) -> None:
+    with pytest.raises(InputError) as refused:
+        load_yaml(f"a:\n  {mark * 100_000}1\n".encode(), "f.yaml")
+    assert refused.value.code == "CTB-C033"
+    assert refused.value.hint

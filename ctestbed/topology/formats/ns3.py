@@ -18,11 +18,11 @@ from ctestbed.topology.formats.source import Source, shorten
 HPCC: Final = "ns3-hpcc"
 SIMAI: Final = "simai"
 
-HPCC_HEADER: Final = re.compile(r"\s*([0-9]{1,9})\s+([0-9]{1,9})\s+([0-9]{1,9})\s*")
+HPCC_HEADER: Final = re.compile(r"\s*([0-9]{1,20})\s+([0-9]{1,20})\s+([0-9]{1,20})\s*")
 SIMAI_HEADER: Final = re.compile(
-    r"\s*([0-9]{1,9})\s+([0-9]{1,9})\s+([0-9]{1,9})\s+([0-9]{1,9})\s+([0-9]{1,9})\s+(\w{1,40})\s*"
+    r"\s*([0-9]{1,20})\s+([0-9]{1,20})\s+([0-9]{1,20})\s+([0-9]{1,20})\s+([0-9]{1,20})\s+(\w{1,40})\s*"
 )
-_NUMBER: Final = re.compile(r"[0-9]{1,9}")
+_NUMBER: Final = re.compile(r"[0-9]{1,20}")
 _ERROR_RATE: Final = re.compile(r"[0-9]*\.?[0-9]+(?:[eE]-?[0-9]{1,3})?|[0-9]+\.")
 _FIELDS: Final = 5
 

@@ -24,6 +24,7 @@ from ctestbed.topology.formats import (
     ns3,
     simgrid,
 )
+from ctestbed.topology.formats.collect import Collector
 from ctestbed.topology.formats.document import JSONDocument, load_json
 from ctestbed.topology.formats.source import Source
 from ctestbed.topology.formats.xmltext import Element, load_xml
@@ -54,12 +55,19 @@ class Recognised:
 
 
 def _read_testbed(source: Source) -> "Cabling":
-    """Build a testbed of our own and return what it cables."""
-    from ctestbed.topology.build import build_topology
+    """Build a testbed of our own and return what it cables.
+
+    Raises:
+        InputError: it cannot be built, or cables more than any other file may hold.
+    """
+    from ctestbed.topology.build import lay_out
     from ctestbed.topology.cabling import cabling_of
     from ctestbed.topology.load import parse_testbed
+    from ctestbed.topology.plan import require_plan
 
-    return cabling_of(build_topology(parse_testbed(source.text.encode(), source.name)))
+    plan = require_plan(parse_testbed(source.text.encode(), source.name))
+    Collector(source, TESTBED).refuse_size(plan.nodes, plan.links, None)
+    return cabling_of(lay_out(plan))
 
 
 _ALL: Final = (

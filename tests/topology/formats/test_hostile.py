@@ -281,7 +281,7 @@ ENTITIES = (
         ('{"edges": [NaN]}', "CTB-T112"),
         ('{"edges": [' + "9" * 5000 + "]}", "CTB-T112"),
         ('{"nodes": [], "links": [], "nodes": []}', "CTB-T112"),
-        ("9" * 10 + " 1 1\n0\n", "CTB-T100"),
+        ("9" * 10 + " 1 1\n0\n", "CTB-T108"),
         ("999999999 1 999999999\n0\n", "CTB-T108"),
         ("plugin: [fabric]\nfabric: {spines: 1000000, leafs: 1000000}\n", "CTB-T108"),
     ],
@@ -295,6 +295,20 @@ def test_bombs_cost_little(text: str, code: str) -> None:
     assert error.code == code
     assert time.process_time() - start < 5
     assert peak < 100 * 2**20
+
+
+@pytest.mark.parametrize(
+    "fabric",
+    [
+        "{kind: fat-tree, tiers: 3, k: 256, rate: 1Gbps, delay: 1us}",
+        "{kind: full-mesh, dims: [4096], rate: 1Gbps, delay: 1us}",
+    ],
+)
+def test_testbeds_cable_no_more_than_other_files_may(fabric: str) -> None:
+    start = time.process_time()
+    error = refusal(f"ctestbed: 1\nname: x\nfabric: {fabric}\n")
+    assert error.code == "CTB-T108"
+    assert time.process_time() - start < 5
 
 
 def test_oversized_files_are_not_read_to_the_end(tmp_path: Path) -> None:
