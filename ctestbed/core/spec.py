@@ -150,8 +150,10 @@ def _finding(item: Any, document: YAMLDocument, model: type[BaseModel]) -> Findi
         code, message, hint = text.split("\0")
         return Finding(code, "error", f"`{name}`: {message}", where, hint or None)
     message = text or item["msg"][:1].lower() + item["msg"][1:]
+    message = message.replace(" after validation", "")
     shown = repr(item["input"])
-    if not text and len(shown) < 60:  # noqa: PLR2004 - long values only blur the message
+    counted = kind in {"too_short", "too_long"}  # pydantic says how many there are
+    if not text and not counted and len(shown) < 60:  # noqa: PLR2004 - long values only blur the message
         message += f", not {shown}"
     return Finding("CTB-C043", "error", f"`{name}`: {message}" if name else message, where, None)
 

@@ -326,3 +326,10 @@ def test_a_builtin_is_named_alike_on_every_machine() -> None:
     loaded = load_testbed("lab-128")
     assert loaded.source.name == "topologies/lab-128.yaml"
     assert loaded.document.where(("fabric",)).file == "topologies/lab-128.yaml"
+
+
+@pytest.mark.parametrize(("sides", "word"), [([], "at least 1 item, not 0"), ([2] * 9, "not 9")])
+def test_lists_of_wrong_length_are_counted_once(sides: list[int], word: str) -> None:
+    fabric = {"kind": "torus", "dims": sides, "rate": "1Gbps", "delay": "1us"}
+    (finding,) = refusals({"ctestbed": 1, "name": "x", "fabric": fabric})
+    assert finding.message.endswith(word)
