@@ -163,11 +163,13 @@ def headroom(
             autocompletion=complete_testbed,
         ),
     ] = None,
+    *,
     rate: Annotated[
         str | None, typer.Option("--rate", metavar="RATE", help="Of one link, such as 400Gbps.")
     ] = None,
     length: Annotated[
-        str | None, typer.Option("--length", metavar="LENGTH", help="Of its fibre: 150km.")
+        str | None,
+        typer.Option("--length", "--distance", metavar="LENGTH", help="Of its fibre: 150km."),
     ] = None,
     delay: Annotated[
         str | None, typer.Option("--delay", metavar="TIME", help="One way, instead of a length.")
@@ -186,11 +188,18 @@ def headroom(
         str | None,
         typer.Option("--configured", metavar="SIZE", help="Headroom to check, per class."),
     ] = None,
+    solve: Annotated[
+        bool,
+        typer.Option(
+            "--solve",
+            help="Find by simulation what one link needs to lose nothing, and never to fall idle.",
+        ),
+    ] = False,
 ) -> Reply:
     """Tell how much headroom long-haul lossless ports need, and whether they have it."""
     from ctestbed.workload.headroom import HeadroomRequest, run_headroom
 
     request = HeadroomRequest(
-        testbed, rate, length, delay, refractive_index, mtu, classes, configured
+        testbed, rate, length, delay, refractive_index, mtu, classes, configured, solve
     )
     return Reply(run_headroom(request))

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Final, Literal, TypeAlias
+from typing import Final, Literal, NotRequired, TypeAlias
 
 from typing_extensions import TypedDict
 
@@ -62,6 +62,20 @@ class HeadroomRequest:
     mtu: str | None = None
     classes: int = 1
     configured: str | None = None
+    solve: bool = False
+
+
+class SolvedData(TypedDict):
+    """What simulation found, in bytes per port and class, over `runs` runs.
+
+    `lossless` is the least headroom that loses nothing; `no_starvation` the least buffer, `xoff`
+    and that headroom, with which the link never falls idle after a pause.
+    """
+
+    lossless: int
+    no_starvation: int
+    xoff: int
+    runs: int
 
 
 class VariantData(TypedDict):
@@ -88,6 +102,7 @@ class PortsData(TypedDict):
     pause_refreshes: Quantity
     pause_frame_time: Quantity
     variants: list[VariantData]
+    solved: NotRequired[SolvedData]
 
 
 class HeadroomData(TypedDict):
@@ -120,13 +135,17 @@ def run_headroom(request: HeadroomRequest) -> Result:
         InputError: neither or both are given, or a quantity cannot be read.
     """
     if request.testbed is None:
-        data, findings, metrics = _judge(None, [_one_link(request)])
+        link = _one_link(request)
+        data, findings, metrics = _judge(None, [link])
+        if request.solve:
+            metrics += _solve(link, data["links"][0])
         return _result(data, findings, metrics, ())
     given = [
         *(request.rate, request.length, request.delay, request.configured),
         *(request.refractive_index, request.mtu),
     ]
-    if request.classes != 1 or any(value is not None for value in given):
+    given_any = request.classes != 1 or any(value is not None for value in given)
+    if request.solve or given_any:
         raise InputError(
             "CTB-S030",
             "a testbed and figures of one link are given, and either answers alone",
@@ -135,6 +154,27 @@ def run_headroom(request: HeadroomRequest) -> Result:
     loaded, topology = load_topology(request.testbed)
     data, findings, metrics = check_headroom(loaded, topology)
     return _result(data, findings, metrics, (loaded.source,))
+
+
+def _solve(link: _Ports, data: PortsData) -> list[Metric]:
+    """Find the two sizes by simulation, and set them beside the closed form."""
+    from ctestbed.workload.headroom_solve import solve_headroom
+
+    found = solve_headroom(link.rate, link.delay, link.mtu)
+    data["solved"] = {
+        "lossless": found.lossless,
+        "no_starvation": found.no_starvation,
+        "xoff": found.xoff,
+        "runs": found.runs,
+    }
+    source = "packet engine: one cable into a switch whose way out is blocked, then opens"
+    return [
+        Metric(f"headroom.{name}", value, "B", "simulated", "lower", source=source)
+        for name, value in (
+            ("lossless", found.lossless),
+            ("no_starvation", found.no_starvation),
+        )
+    ]
 
 
 def check_headroom(

@@ -266,3 +266,38 @@ def test_the_ports_of_a_trunk_decide_its_largest_frame(tmp_path: Path) -> None:
         variants = result.data["links"][0]["variants"]
         sizes.append({variant["name"]: variant["size"] for variant in variants})
     assert sizes[0]["SONiC"] - sizes[1]["SONiC"] == 2 * 7600
+
+
+@pytest.mark.numba
+@pytest.mark.parametrize(
+    ("rate", "delay", "bdp"),
+    [("400Gbps", 750 * 10**6, 75_000_000), ("100Gbps", 125 * 10**6, 3_125_000)],
+)
+def test_solving_meets_the_round_trip_and_twice_that(rate: str, delay: int, bdp: int) -> None:
+    # facts: fabric.md 1.2, fabric-peers.md 1.3 (125 us hops need 3.125 MB), Bifrost's 2 BDP.
+    result = run_headroom(HeadroomRequest(rate=rate, delay=f"{delay}ps", mtu="4064B", solve=True))
+    found = {metric.name: int(metric.value) for metric in result.metrics}
+    assert found["headroom.closed_form"] == bdp
+    assert bdp < found["headroom.lossless"] < bdp + max(0.002 * bdp, 3 * 4064)
+    simulated = [metric.name for metric in result.metrics if metric.provenance == "simulated"]
+    assert simulated == ["headroom.lossless", "headroom.no_starvation"]
+    assert 2 * bdp < found["headroom.no_starvation"] < 2 * bdp + max(0.002 * bdp, 6 * 4064)
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        HeadroomRequest(rate="1600Gbps", length="100000km", solve=True),
+        HeadroomRequest(rate="400Gbps", length="1km", mtu="64B", solve=True),
+        HeadroomRequest(rate="400Gbps", length="1km", mtu="100kB", solve=True),
+    ],
+)
+def test_what_cannot_be_solved_is_refused(request_: HeadroomRequest) -> None:
+    with pytest.raises(InputError) as refusal:
+        run_headroom(request_)
+    assert refusal.value.code == "CTB-S087"
+
+
+def test_a_testbed_is_not_solved() -> None:
+    with pytest.raises(InputError, match="either answers alone"):
+        run_headroom(HeadroomRequest("two-campus-150km", solve=True))

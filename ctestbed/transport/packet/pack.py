@@ -242,6 +242,8 @@ def _queue_rows(limits: LinkClassLimits, link_of_port: Column, settings: PacketS
         (at.Q_LIMIT, limits.queue, link_of_port),
     ):
         rows[:, :, column] = values[links][:, None]
+    if limits.blocked is not None:
+        rows[:, :, at.Q_UNTIL] = limits.blocked[link_of_port][:, None]
     rows[:, :, at.Q_ASK] = at.NEVER
     rows[:, :, at.Q_FIRST] = at.NEVER
     return rows.reshape(-1, at.QUEUE)

@@ -49,6 +49,8 @@ class LinkClassLimits:
     xon: Column
     headroom: Column
     queue: Column
+    blocked: Column | None = None
+    """ps until which the link's receiver takes no data, as if it had paused the link at time 0."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -68,6 +68,9 @@ class Simulation:
             )
             for klass in range(self.settings.classes)
         ]  # fmt: skip
+        if limits.blocked is not None:
+            for queue in port.queues:
+                queue.paused_until = int(limits.blocked[link])
         self.ports[link] = port
 
     def _add_flow(self, network: PacketNetwork, flows: PacketFlows, index: int) -> Flow:

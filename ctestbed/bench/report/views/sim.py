@@ -148,6 +148,15 @@ def headroom_blocks(link: dict[str, Any]) -> list[Block]:
         ("outcome", link["outcome"]),
         ("pause frames per round trip", str(link["pause_refreshes"])),
     ]
+    if "solved" in link:
+        solved = link["solved"]
+        pairs += [
+            ("least that loses nothing (simulated)", show_size(solved["lossless"])),
+            (
+                "least that never starves (simulated)",
+                f"{show_size(solved['no_starvation'])}: {show_size(solved['xoff'])} to XOFF, then that",
+            ),
+        ]
     if ports:
         pairs.insert(0, ("ports", f"{ports}: {link['ports'][0]} ... {link['ports'][-1]}"))
     rows = [[v["name"], show_size(v["size"]), v["source"]] for v in link["variants"]]
