@@ -169,7 +169,7 @@ def _solve(link: _Ports, data: PortsData) -> list[Metric]:
     }
     source = "packet engine: one cable into a switch whose way out is blocked, then opens"
     return [
-        Metric(f"headroom.{name}", value, "B", "simulated", "lower", source=source)
+        Metric(f"headroom.{name}", value, "bytes", "simulated", "lower", source=source)
         for name, value in (
             ("lossless", found.lossless),
             ("no_starvation", found.no_starvation),

@@ -193,8 +193,8 @@ def packet_metrics(topology: Topology, run: PacketTransfer, prefix: str = "") ->
         metric("packets.resent", int(outcome.resent.sum()), "packets"),
         metric("pauses.count", int(ports.pauses.sum()), "pauses"),
         metric("pauses.longest", int(ports.paused.max(initial=0)), "ps"),
-        metric("queue.peak", int(ports.waiting_max.max(initial=0)), "B"),
-        metric("headroom.peak", int(ports.headroom_max.max(initial=0)), "B"),
+        metric("queue.peak", int(ports.waiting_max.max(initial=0)), "bytes"),
+        metric("headroom.peak", int(ports.headroom_max.max(initial=0)), "bytes"),
         metric("ecn.marks", int(ports.marks.sum()), "packets", "none"),
         metric("packet_hops.data", outcome.data_hops, "packet-hops", "none"),
         Metric(

@@ -150,11 +150,12 @@ def headroom_blocks(link: dict[str, Any]) -> list[Block]:
     ]
     if "solved" in link:
         solved = link["solved"]
+        to_xoff = show_size(solved["xoff"])
         pairs += [
             ("least that loses nothing (simulated)", show_size(solved["lossless"])),
             (
                 "least that never starves (simulated)",
-                f"{show_size(solved['no_starvation'])}: {show_size(solved['xoff'])} to XOFF, then that",
+                f"{show_size(solved['no_starvation'])}: {to_xoff} to XOFF, then the headroom",
             ),
         ]
     if ports:
