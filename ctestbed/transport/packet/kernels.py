@@ -8,7 +8,7 @@ of (time, rank, port): transmitters that fall free, then arrivals, then timers.
 
 import numpy as np
 
-from ctestbed.core.jit import engine, part, prefetch
+from ctestbed.core.jit import engine, inner, part, prefetch
 from ctestbed.transport.packet import kernels_layout as at
 from ctestbed.transport.packet.kernels_control import notice
 from ctestbed.transport.packet.kernels_flow import (
@@ -102,7 +102,7 @@ def admit(ports, queues, nodes, alarms, settings, node, port, out, klass, size, 
     return verdict
 
 
-@part
+@inner
 def lose(queues, run, settings, port, klass, now):
     """Count a frame that found no room."""
     queue = port * settings[at.C_CLASSES] + klass
@@ -115,7 +115,7 @@ def lose(queues, run, settings, port, klass, now):
     run[at.X_LOST] += 1
 
 
-@part
+@inner
 def heed(queues, alarms, settings, port, now, order):
     """Take a pause frame: classes in `order >> 32` hear, those in `order` must stop."""
     for klass in range(settings[at.C_CLASSES]):
@@ -155,7 +155,7 @@ def enqueue(ports, queues, store, chain, settings, run, out, klass, flow, place,
     queues[queue, at.Q_MAX] = max(queues[queue, at.Q_MAX], queues[queue, at.Q_BYTES])
 
 
-@part
+@inner
 def draw_mark(queues, settings, queue, link, waiting):
     """Decide whether a frame that finds `waiting` bytes is marked: RED between two bounds.
 
@@ -274,7 +274,7 @@ def forward(
     return out if verdict == 1 else -2 - out
 
 
-@part
+@inner
 def again(ports, queues, alarms, settings, port, now):
     """Say again the pauses of this port that are about to run out."""
     for klass in range(settings[at.C_CLASSES]):

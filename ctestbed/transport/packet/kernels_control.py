@@ -3,7 +3,7 @@
 Its timers cause no events: what they would have done by now is done when the rate is next needed.
 """
 
-from ctestbed.core.jit import part
+from ctestbed.core.jit import inner, part
 from ctestbed.transport.packet import kernels_layout as at
 
 BIT_PS = 8.0e12
@@ -39,7 +39,7 @@ def catch_up(control, parameters, flow, now):
             control[flow, at.K_RISE_AT] = 2.0**62
 
 
-@part
+@inner
 def notice(control, parameters, flow, now):
     """Cut the rate on a congestion notice."""
     catch_up(control, parameters, flow, now)
@@ -55,7 +55,7 @@ def notice(control, parameters, flow, now):
     control[flow, at.K_BYTES] = 0.0
 
 
-@part
+@inner
 def pace(control, parameters, flow, now, size):
     """Return when a flow that sends `size` bytes now may send again, in ps."""
     catch_up(control, parameters, flow, now)

@@ -1,11 +1,11 @@
 """The two ends of a flow: what a data packet, an acknowledgement and a timer make of it."""
 
-from ctestbed.core.jit import part
+from ctestbed.core.jit import inner, part
 from ctestbed.transport.packet import kernels_layout as at
 from ctestbed.transport.packet.kernels_port import enter_ring, leave_ring
 
 
-@part
+@inner
 def receive_in_order(flows, run, settings, now, flow, number):
     """Take a data packet, go-back-N: one out of order is thrown away, its gap reported once.
 
@@ -30,7 +30,7 @@ def receive_in_order(flows, run, settings, now, flow, number):
     return at.ACK
 
 
-@part
+@inner
 def receive_any(flows, marks, now, flow, number):
     """Take a data packet, selective repeat: each counts once, in any order.
 
@@ -75,7 +75,7 @@ def finish(ports, flows, run, now, flow):
     run[at.X_OPEN] -= 1
 
 
-@part
+@inner
 def acknowledge(ports, flows, marks, run, settings, now, flow, number, kind):
     """Take an answer at the sender; return True if the flow may have something to send.
 
@@ -139,7 +139,7 @@ def retry(ports, flows, marks, run, settings, flow):
     settle_window(ports, flows, flow)
 
 
-@part
+@inner
 def tick(ports, flows, marks, order, alarms, run, settings, port, now):
     """Begin this port's flows that are due, and send again what was not acknowledged in time.
 

@@ -1,6 +1,6 @@
 """A port: what it sends next, and the wire it sends it on."""
 
-from ctestbed.core.jit import part
+from ctestbed.core.jit import inner, part
 from ctestbed.transport.packet import kernels_layout as at
 from ctestbed.transport.packet.kernels_control import pace
 from ctestbed.transport.packet.kernels_store import drop_head, put
@@ -78,7 +78,7 @@ def leave_ring(ports, flows, port, flow):
     flows[flow, at.S_STATE] = at.HELD
 
 
-@part
+@inner
 def pause_order(ports, queues, settings, port):
     """Take what the peer is to be told: classes that hear << 32 | those of them that must stop."""
     asks = ports[port, at.P_ASKS]
@@ -111,7 +111,7 @@ def next_sender(ports, queues, flows, settings, port, now):
             return -1 - wake
 
 
-@part
+@inner
 def make_packet(ports, flows, marks, control, alarms, settings, parameters, port, now, flow):
     """Take the number of a flow's next packet, one to be sent again first; end the flow's turn."""
     if flows[flow, at.S_REPAIR] > 0:
@@ -258,7 +258,7 @@ def serve(
     alarms[port, at.A_WAKE] = min(alarms[port, at.A_WAKE], wake)
 
 
-@part
+@inner
 def ask(ports, queues, alarms, settings, port, klass, now):
     """Have the state of a class said to the peer as soon as the transmitter is free."""
     ports[port, at.P_ASKS] |= 1 << klass
