@@ -20,6 +20,7 @@ from ctestbed.topology.graph import Topology
 from ctestbed.topology.names import node_name
 from ctestbed.transport.problem import FlowOutcome
 from ctestbed.workload.drive import Transfer
+from ctestbed.workload.packet_limits import configured_headroom
 from ctestbed.workload.packets import (
     CongestionControl,
     FlowControl,
@@ -110,8 +111,10 @@ def run_packet_transfer(request: PacketTransferRequest) -> Result:
     traffic = read_traffic(request.pattern, request.size, topology, seed)
     if traffic.file is not None:
         refuse_cuts(traffic.file, "packet")
-    run = drive_packets(topology, traffic.flows, request.options(seed), request.engine)
-    findings = (*packet_findings(topology, run), *traffic.notes)
+    configured, unknown = configured_headroom(loaded, topology)
+    run = drive_packets(topology, traffic.flows, request.options(seed), request.engine, configured)
+    notes = [_unknown_headroom(name) for name in unknown] if _rests_on_testbed(request) else []
+    findings = (*packet_findings(topology, run), *traffic.notes, *notes)
     broken = any(finding.severity == "error" for finding in findings)
     return Result(
         "ctestbed.sim.transfer/1",
@@ -120,6 +123,20 @@ def run_packet_transfer(request: PacketTransferRequest) -> Result:
         metrics=tuple(packet_metrics(topology, run)),
         inputs=(loaded.source, *(() if traffic.file is None else (traffic.file.source.digest,))),
         exit_code=ExitCode.INVARIANT_BROKEN if broken else ExitCode.OK,
+    )
+
+
+def _rests_on_testbed(request: PacketTransferRequest) -> bool:
+    return request.flow_control == "pfc" and request.headroom is None
+
+
+def _unknown_headroom(name: str) -> Finding:
+    return Finding(
+        "CTB-S088",
+        "note",
+        f"the headroom of {name} is unknown, so this run gives it what its length needs",
+        None,
+        "give the figure, in the testbed or by --headroom, to have it put to the test",
     )
 
 
@@ -140,7 +157,7 @@ def packet_findings(topology: Topology, run: PacketTransfer) -> list[Finding]:
                 f"{_end(topology, link)} at {format_time(when)}: its headroom of "
                 f"{format_size(room)} was full",
                 None,
-                "give more headroom: left out, --headroom is what the cable's length needs",
+                "give more headroom, in the testbed or by --headroom",
             )
         )
     unfinished = int((outcome.finish < 0).sum())

@@ -80,9 +80,16 @@ class PacketTransfer:
 
 
 def drive_packets(
-    topology: Topology, flows: Flows, options: PacketOptions, engine: str = "auto"
+    topology: Topology,
+    flows: Flows,
+    options: PacketOptions,
+    engine: str = "auto",
+    configured: Column | None = None,
 ) -> PacketTransfer:
     """Route flows, cut them into packets and run them.
+
+    `configured` is the headroom in bytes at each cable's ends, -1 where none is said; an option
+    goes before it.
 
     Raises:
         InputError: a cable on the way has an unknown or zero rate or an unknown delay; flows wait
@@ -99,7 +106,7 @@ def drive_packets(
     paths, first, count = _route(topology, flows, options)
     network = _network(topology, paths)
     settings = _settings(options, network)
-    limits = _limits(network, options, settings)
+    limits = _limits(network, options, settings, configured)
     packet_flows = PacketFlows(
         flows.sizes, flows.starts, np.zeros(len(flows), np.int64), first, count
     )
@@ -257,7 +264,10 @@ _MARK_SHARE: Final = 2**32 // 5
 
 
 def _limits(
-    network: PacketNetwork, options: PacketOptions, settings: PacketSettings
+    network: PacketNetwork,
+    options: PacketOptions,
+    settings: PacketSettings,
+    configured: Column | None,
 ) -> LinkClassLimits:
     """Return the bytes of each link's receiver; headroom by default what never overflows."""
     frame = settings.payload + settings.header
@@ -273,6 +283,9 @@ def _limits(
         headroom = column(options.headroom)
     else:
         headroom = closed_form_headroom(network, frame, settings.control)
+        if configured is not None:
+            said = np.repeat(configured, 2)
+            headroom = np.where(said >= 0, said, headroom)
     if queue < frame or xoff < 0:
         raise InputError(
             "CTB-S083",

@@ -1,5 +1,6 @@
 """`sim transfer --engine packet`: published scenarios, findings, and refusals."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -68,6 +69,47 @@ def test_the_default_headroom_is_enough_and_is_used() -> None:
     assert ports
     assert all(port["headroom_peak"] <= port["headroom"] for port in ports)
     assert all(port["ingress_peak"] <= port["xoff"] + port["headroom"] for port in ports)
+
+
+def two_sites(headroom: str) -> str:
+    """Two small sites 100 km apart, joined at 100 Gb/s, which needs 12.5 MB."""
+    return f"""
+ctestbed: 1
+name: two
+sites: [{{name: east}}, {{name: west}}]
+fabric:
+  {{kind: fat-tree, tiers: 2, leaves: 2, hosts_per_leaf: 8, spines: 1, rate: 100Gbps, delay: 1us}}
+trunks:
+  - between: [east, west]
+    rate: 100Gbps
+    length: 100km
+    lossless: {{classes: 1, headroom: {headroom}}}
+"""
+
+
+@pytest.mark.numba
+@pytest.mark.parametrize(
+    ("headroom", "codes"),
+    [("12600kB", []), ("6MB", ["CTB-S084"]), ("unknown", ["CTB-S088"])],
+)
+def test_the_testbeds_own_headroom_is_put_to_the_test(
+    headroom: str, codes: list[str], tmp_path: Path
+) -> None:
+    testbed = tmp_path / "two.yaml"
+    testbed.write_text(two_sites(headroom))
+    flows = tmp_path / "flows.csv"
+    # Fifteen of the far side to one host here, which a local flow keeps half busy.
+    lines = [f"{16 + host},0,4MB" for host in range(15)] + ["1,0,20MB"]
+    flows.write_text("source,destination,size\n" + "\n".join(lines) + "\n")
+    result = run_packet_transfer(
+        PacketTransferRequest(str(testbed), str(flows), engine="packet", xoff="100kB")
+    )
+    assert [finding.code for finding in result.findings] == codes
+    trunk = [port for port in result.data["packet"]["ports"] if "spine" in port["sender"]]
+    trunk = [port for port in trunk if "spine" in port["receiver"]]
+    rooms = {port["headroom"] for port in trunk}
+    assert len(rooms) == 1
+    assert rooms != {0}
 
 
 def test_a_horizon_too_short_says_who_is_unfinished() -> None:
