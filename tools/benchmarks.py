@@ -159,6 +159,13 @@ def _print_flow() -> None:
         print(line, flush=True)
 
 
+def _print_packet() -> None:
+    from tools import bench_packet
+
+    for line in bench_packet.report():
+        print(line, flush=True)
+
+
 def _print_start() -> None:
     """Print the CPU time of a few commands, beside that of the bare interpreter."""
     bare = _start(["-c", "pass"])
@@ -173,6 +180,7 @@ SECTIONS: Final[dict[str, Callable[[], None]]] = {
     "crypto": lambda: _print_pairs(crypto_pairs()),
     "fabric": _print_fabric,
     "flow": _print_flow,
+    "packet": _print_packet,
     "start": _print_start,
 }
 
