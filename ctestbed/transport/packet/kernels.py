@@ -38,13 +38,13 @@ def threshold(nodes, queues, settings, node, queue):
 
 
 @part
-def release(ports, queues, nodes, alarms, settings, node, port, now):
+def release(ports, queues, nodes, doors, settings, node, port, now):
     """Give back the bytes of the frame that has left by `port`.
 
     Returns the port whose peer is to be told that it may send again, or -1.
     """
-    owed = ports[port, at.P_OWED]
-    size = ports[port, at.P_BYTES]
+    owed = ports[port, at.P_OWED] >> 16
+    size = ports[port, at.P_OWED] & 0xFFFF
     ports[port, at.P_OWED] = -1
     queue = owed
     queues[queue, at.Q_IN] -= size
@@ -59,12 +59,12 @@ def release(ports, queues, nodes, alarms, settings, node, port, now):
         return -1
     queues[queue, at.Q_OFF] = 0
     classes = settings[at.C_CLASSES]
-    ask(ports, queues, alarms, settings, owed // classes, owed % classes, now)
+    ask(ports, queues, doors, settings, owed // classes, owed % classes, now)
     return owed // classes
 
 
 @part
-def admit(ports, queues, nodes, alarms, settings, node, port, out, klass, size, now):
+def admit(ports, queues, nodes, doors, settings, node, port, out, klass, size, now):
     """Find room for a frame: 0 if there is none, 1 if there is, 2 if the peer must pause too."""
     classes = settings[at.C_CLASSES]
     queue = port * classes + klass
@@ -93,7 +93,7 @@ def admit(ports, queues, nodes, alarms, settings, node, port, out, klass, size, 
         if queues[queue, at.Q_OFF] == 0:
             queues[queue, at.Q_OFF] = 1
             queues[queue, at.Q_PAUSES] += 1
-            ask(ports, queues, alarms, settings, port, klass, now)
+            ask(ports, queues, doors, settings, port, klass, now)
             verdict = 2
     else:
         nodes[node, at.N_USED] += size
@@ -116,7 +116,7 @@ def lose(queues, run, settings, port, klass, now):
 
 
 @inner
-def heed(queues, alarms, settings, port, now, order):
+def heed(queues, doors, settings, port, now, order):
     """Take a pause frame: classes in `order >> 32` hear, those in `order` must stop."""
     for klass in range(settings[at.C_CLASSES]):
         if order >> 32 >> klass & 1 == 0:
@@ -129,7 +129,7 @@ def heed(queues, alarms, settings, port, now, order):
             queues[queue, at.Q_PAUSED] = now + settings[at.C_RESPONSE]
             queues[queue, at.Q_UNTIL] = now
         if stop:
-            span = alarms[port, at.A_SPAN]
+            span = doors[port, at.A_SPAN]
             ends = now + settings[at.C_RESPONSE] + span
             queues[queue, at.Q_UNTIL] = ends if span else at.NEVER
 
@@ -214,13 +214,13 @@ def deliver(
 
 @part
 def arrive(  # noqa: PLR0911 - one return per kind of frame
-    ports, queues, nodes, flows, marks, control, hops, back, alarms, store, chain, run, settings,
+    ports, queues, nodes, flows, marks, control, hops, back, doors, store, chain, run, settings,
     parameters, node, port, now, flow, place, stamp,
 ):  # fmt: skip
     """Take a frame off the wire; return the port to serve, -1 if none, -2 - port for both."""
     kind = place >> 5 & 7
     if kind == at.PAUSE:
-        heed(queues, alarms, settings, port, now, flow)
+        heed(queues, doors, settings, port, now, flow)
         return port
     if kind == at.DATA:
         out = hops[(place >> 32) + 1]
@@ -231,7 +231,7 @@ def arrive(  # noqa: PLR0911 - one return per kind of frame
             )  # fmt: skip
         if place & at.TRIMMED == 0:
             return forward(
-                ports, queues, nodes, alarms, store, chain, run, settings, node, port, out, now,
+                ports, queues, nodes, doors, store, chain, run, settings, node, port, out, now,
                 flow, place, stamp,
             )  # fmt: skip
         place += 1 << 32
@@ -252,13 +252,13 @@ def arrive(  # noqa: PLR0911 - one return per kind of frame
 
 @part
 def forward(
-    ports, queues, nodes, alarms, store, chain, run, settings, node, port, out, now, flow, place,
+    ports, queues, nodes, doors, store, chain, run, settings, node, port, out, now, flow, place,
     stamp,
 ):  # fmt: skip
     """Queue a data frame for the next hop, or lose it; answers as `arrive`."""
     klass = place >> 2 & 7
     verdict = admit(
-        ports, queues, nodes, alarms, settings, node, port, out, klass, stamp & 0xFFFF, now
+        ports, queues, nodes, doors, settings, node, port, out, klass, stamp & 0xFFFF, now
     )
     if verdict == 0:
         if settings[at.C_TRIM] == 0 or settings[at.C_LOSSLESS] >> klass & 1:
@@ -275,19 +275,19 @@ def forward(
 
 
 @inner
-def again(ports, queues, alarms, settings, port, now):
+def again(ports, queues, doors, settings, port, now):
     """Say again the pauses of this port that are about to run out."""
     for klass in range(settings[at.C_CLASSES]):
         queue = port * settings[at.C_CLASSES] + klass
         if queues[queue, at.Q_OFF] and queues[queue, at.Q_ASK] <= now:
-            ask(ports, queues, alarms, settings, port, klass, now)
-        elif queues[queue, at.Q_ASK] < alarms[port, at.A_TIMER]:
-            alarms[port, at.A_TIMER] = queues[queue, at.Q_ASK]
+            ask(ports, queues, doors, settings, port, klass, now)
+        elif queues[queue, at.Q_ASK] < doors[port, at.A_TIMER]:
+            doors[port, at.A_TIMER] = queues[queue, at.Q_ASK]
 
 
 @part
 def settle(
-    ports, queues, nodes, flows, marks, control, order, hops, back, alarms, wires, due, store,
+    ports, queues, nodes, flows, marks, control, order, hops, back, doors, due, store,
     chain, run, settings, parameters, heap, node,
 ):  # fmt: skip
     """Compute all events of one node in this window."""
@@ -296,11 +296,11 @@ def settle(
     size = 0
     for index in range(count):
         port = first + index
-        prefetch(store, wires[port, at.W_HEAD], 0)
+        prefetch(store, doors[port, at.W_HEAD], 0)
         for rank, when in (
-            (RANK_WAKE, alarms[port, at.A_WAKE]),
-            (RANK_ARRIVAL, wires[port, at.W_NEXT]),
-            (RANK_TIMER, alarms[port, at.A_TIMER]),
+            (RANK_WAKE, doors[port, at.A_WAKE]),
+            (RANK_ARRIVAL, doors[port, at.W_NEXT]),
+            (RANK_TIMER, doors[port, at.A_TIMER]),
         ):
             if when < until:
                 size = push(heap, size, (when - begin) << TIME_SHIFT | rank << RANK_SHIFT | index)
@@ -318,18 +318,18 @@ def settle(
         out = port
         if rank == RANK_ARRIVAL:
             wire = port
-            head = wires[wire, at.W_HEAD]
+            head = doors[wire, at.W_HEAD]
             flow, place, stamp = (
                 store[head, at.F_FLOW],
                 store[head, at.F_PLACE],
                 store[head, at.F_STAMP],
             )
-            left = wires[wire, at.W_COUNT] - 1
-            wires[wire, at.W_COUNT] = left
+            left = doors[wire, at.W_COUNT] - 1
+            doors[wire, at.W_COUNT] = left
             head = drop_head(chain, run, head, left == 0)
-            wires[wire, at.W_HEAD] = head
+            doors[wire, at.W_HEAD] = head
             coming = store[head, at.F_TIME] if left > 0 else at.NEVER
-            wires[wire, at.W_NEXT] = coming
+            doors[wire, at.W_NEXT] = coming
             if coming < until:
                 size = push(
                     heap,
@@ -337,24 +337,24 @@ def settle(
                     (coming - begin) << TIME_SHIFT | RANK_ARRIVAL << RANK_SHIFT | port - first,
                 )
             out = arrive(
-                ports, queues, nodes, flows, marks, control, hops, back, alarms, store, chain, run,
+                ports, queues, nodes, flows, marks, control, hops, back, doors, store, chain, run,
                 settings, parameters, node, port, now, flow, place, stamp,
             )  # fmt: skip
             if out < -1:
                 both = port
                 out = -2 - out
         elif rank == RANK_WAKE:
-            if alarms[port, at.A_WAKE] != now:
+            if doors[port, at.A_WAKE] != now:
                 continue
-            alarms[port, at.A_WAKE] = at.NEVER
+            doors[port, at.A_WAKE] = at.NEVER
             if ports[port, at.P_FREE] <= now and ports[port, at.P_OWED] >= 0:
-                both = release(ports, queues, nodes, alarms, settings, node, port, now)
+                both = release(ports, queues, nodes, doors, settings, node, port, now)
         else:
-            if alarms[port, at.A_TIMER] != now:
+            if doors[port, at.A_TIMER] != now:
                 continue
-            alarms[port, at.A_TIMER] = at.NEVER
-            tick(ports, flows, marks, order, alarms, run, settings, port, now)
-            again(ports, queues, alarms, settings, port, now)
+            doors[port, at.A_TIMER] = at.NEVER
+            tick(ports, flows, marks, order, doors, run, settings, port, now)
+            again(ports, queues, doors, settings, port, now)
         run[at.X_EVENTS] += 1
         if rank == RANK_ARRIVAL:
             run[at.X_LAST] = max(run[at.X_LAST], now)
@@ -362,35 +362,34 @@ def settle(
             target = both if turn else out
             if target < 0 or (turn and both == out):
                 continue
-            before = alarms[target, at.A_WAKE]
+            before = doors[target, at.A_WAKE]
             serve(
-                ports, queues, flows, marks, control, alarms, wires, due, store, chain, run,
+                ports, queues, flows, marks, control, doors, due, store, chain, run,
                 settings, parameters, target, now,
             )  # fmt: skip
-            wake = alarms[target, at.A_WAKE]
+            wake = doors[target, at.A_WAKE]
             if wake < before and wake < until:
                 size = push(heap, size, (wake - begin) << TIME_SHIFT | target - first)
-            timer = alarms[target, at.A_TIMER]
+            timer = doors[target, at.A_TIMER]
             if timer < until:
                 key = (timer - begin) << TIME_SHIFT | RANK_TIMER << RANK_SHIFT | target - first
                 size = push(heap, size, key)
     coming = at.NEVER
     for port in range(first, first + count):
-        coming = min(coming, alarms[port, at.A_WAKE], alarms[port, at.A_TIMER])
-        coming = min(coming, wires[port, at.W_NEXT])
+        coming = min(coming, doors[port, at.A_WAKE], doors[port, at.A_TIMER])
+        coming = min(coming, doors[port, at.W_NEXT])
     due[node] = coming
 
 
 @part
-def fetch(ports, queues, nodes, alarms, wires, settings, node):
+def fetch(ports, queues, nodes, doors, settings, node):
     """Have a node's rows on their way to the cache while another's events are settled."""
     first = nodes[node, at.N_FIRST]
     classes = settings[at.C_CLASSES]
     for port in range(first, first + nodes[node, at.N_PORTS]):
         prefetch(ports, port, 0)
         prefetch(ports, port, 8)
-        prefetch(wires, port, 0)
-        prefetch(alarms, port, 0)
+        prefetch(doors, port, 0)
         for queue in range(port * classes, port * classes + classes):
             prefetch(queues, queue, 0)
             prefetch(queues, queue, 8)
@@ -398,7 +397,7 @@ def fetch(ports, queues, nodes, alarms, wires, settings, node):
 
 @engine
 def run_windows(
-    ports, queues, nodes, flows, marks, control, order, hops, back, alarms, wires, due, store,
+    ports, queues, nodes, flows, marks, control, order, hops, back, doors, due, store,
     chain, run, settings, parameters, heap, horizon, budget,
 ):  # fmt: skip
     """Compute windows until all flows have finished, nothing is left to happen, or a halt.
@@ -422,12 +421,12 @@ def run_windows(
         for node in range(run[at.X_NODE], len(due)):
             if due[node] < run[at.X_UNTIL]:
                 if node + 1 < len(due):
-                    fetch(ports, queues, nodes, alarms, wires, settings, node + 1)
+                    fetch(ports, queues, nodes, doors, settings, node + 1)
                 if run[at.X_LEFT] < reserve:
                     run[at.X_NODE] = node
                     return at.FULL
                 settle(
-                    ports, queues, nodes, flows, marks, control, order, hops, back, alarms, wires,
+                    ports, queues, nodes, flows, marks, control, order, hops, back, doors,
                     due, store, chain, run, settings, parameters, heap, node,
                 )  # fmt: skip
                 if run[at.X_FAULT]:

@@ -140,7 +140,7 @@ def retry(ports, flows, marks, run, settings, flow):
 
 
 @inner
-def tick(ports, flows, marks, order, alarms, run, settings, port, now):
+def tick(ports, flows, marks, order, doors, run, settings, port, now):
     """Begin this port's flows that are due, and send again what was not acknowledged in time.
 
     `order` lists each port's flows by start. Sets the port's next timer.
@@ -160,7 +160,7 @@ def tick(ports, flows, marks, order, alarms, run, settings, port, now):
                 retry(ports, flows, marks, run, settings, flow)
             coming = min(coming, flows[flow, at.S_DEADLINE])
             back -= 1
-    alarms[port, at.A_TIMER] = min(alarms[port, at.A_TIMER], coming)
+    doors[port, at.A_TIMER] = min(doors[port, at.A_TIMER], coming)
 
 
 def warm() -> None:

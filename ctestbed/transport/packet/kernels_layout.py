@@ -26,38 +26,36 @@ CNP: Final = 3
 PAUSE: Final = 4
 CREDIT: Final = 5
 
-# A wire, stored with the port that receives from it.
-WIRE: Final = 4
-W_NEXT: Final = 0  # arrival of its first frame, NEVER if empty
+# What comes to a port and when it wants to be looked at, one cache line: the wire that it receives
+# from; and alarms as its transmitter falls free or a pause runs out, and for flows that begin,
+# packets that are to be sent again, pauses that are to be said again.
+DOOR: Final = 8
+W_NEXT: Final = 0  # arrival of the wire's first frame, NEVER if empty
 W_HEAD: Final = 1
 W_TAIL: Final = 2
 W_COUNT: Final = 3
+A_WAKE: Final = 4
+A_TIMER: Final = 5
+A_SPAN: Final = 6  # how long a pause lasts at the port's rate, 0: until taken back
 
-# A port: one end of a cable; it sends on its own directed link and receives from its peer's.
+# A port: one end of a cable; it sends on its own directed link and receives from its peer's. What
+# every frame touches is in the first line.
 PORT: Final = 16
 P_PEER: Final = 0  # the other end of its cable
-P_PEER_NODE: Final = 1
-P_PSB: Final = 2  # ps a byte, 0 where that is no whole number
-P_DELAY: Final = 3
-P_FREE: Final = 4  # when the transmitter has sent its frame
-P_OWED: Final = 5  # ingress queue whose bytes leave when the frame does, or -1
-P_BYTES: Final = 6  # of that frame
-P_COUNT: Final = 7  # control frames waiting
-P_HEAD: Final = 8
-P_TAIL: Final = 9
-P_RING: Final = 10  # the flow whose turn it is, or -1
-P_ASKS: Final = 11  # bit c: the peer is to be told the state of class c
-P_RATE: Final = 12
-P_START: Final = 13  # next of this port's flows that has not begun
-P_STOP: Final = 14  # behind the last of them
-P_LINK: Final = 15  # the directed link that it sends on
-
-# When a port wants to be looked at: as its transmitter falls free or a pause runs out, and for
-# flows that begin, packets that are to be sent again, pauses that are to be said again.
-ALARM: Final = 4
-A_WAKE: Final = 0
-A_TIMER: Final = 1
-A_SPAN: Final = 2  # how long a pause lasts at the port's rate, 0: until taken back
+P_PSB: Final = 1  # ps a byte, 0 where that is no whole number
+P_DELAY: Final = 2
+P_FREE: Final = 3  # when the transmitter has sent its frame
+P_OWED: Final = 4  # ingress queue << 16 | bytes that leave it when the frame does, or -1
+P_COUNT: Final = 5  # control frames waiting
+P_RING: Final = 6  # the flow whose turn it is, or -1
+P_ASKS: Final = 7  # bit c: the peer is to be told the state of class c
+P_PEER_NODE: Final = 8
+P_HEAD: Final = 9  # of the control frames
+P_TAIL: Final = 10
+P_RATE: Final = 11
+P_START: Final = 12  # next of this port's flows that has not begun
+P_STOP: Final = 13  # behind the last of them
+P_LINK: Final = 14  # the directed link that it sends on
 
 # A class of a port: what waits to leave by it, and what came in by it and has not left the switch.
 QUEUE: Final = 24
@@ -67,14 +65,14 @@ Q_COUNT: Final = 2
 Q_BYTES: Final = 3
 Q_UNTIL: Final = 4  # paused until then
 Q_IN: Final = 5  # bytes that came in here and wait in the switch
-Q_XOFF: Final = 6  # bytes above which the peer must pause
-Q_OFF: Final = 7  # 1 while it is told so
-Q_MAX: Final = 8  # most bytes that waited
-Q_MAX_IN: Final = 9
-Q_SENT: Final = 10  # bytes sent
-Q_FRAMES: Final = 11  # frames sent
-Q_PAUSED: Final = 12  # paused from then
-Q_OVER: Final = 13  # bytes in headroom now
+Q_OVER: Final = 6  # bytes of them in headroom
+Q_OFF: Final = 7  # 1 while the peer is told to pause
+Q_XOFF: Final = 8  # bytes above which the peer must pause
+Q_MAX: Final = 9  # most bytes that waited
+Q_MAX_IN: Final = 10
+Q_SENT: Final = 11  # bytes sent
+Q_FRAMES: Final = 12  # frames sent
+Q_PAUSED: Final = 13  # paused from then
 Q_ROOM: Final = 14  # headroom: bytes that may come in beyond XOFF
 Q_XON: Final = 15  # bytes from which the peer may send again
 Q_ASK: Final = 16  # when the pause must be said again, NEVER if not

@@ -12,7 +12,7 @@ PS_PER_SECOND = 10**12
 
 
 @part
-def launch(ports, wires, due, store, chain, run, port, now, size, flow, place, stamp):
+def launch(ports, doors, due, store, chain, run, port, now, size, flow, place, stamp):
     """Start sending a frame: the transmitter is busy, and the frame arrives at the far end."""
     per_byte = ports[port, at.P_PSB]
     if per_byte > 0:
@@ -22,14 +22,14 @@ def launch(ports, wires, due, store, chain, run, port, now, size, flow, place, s
     ports[port, at.P_FREE] = free
     when = free + ports[port, at.P_DELAY]
     wire = ports[port, at.P_PEER]
-    count = wires[wire, at.W_COUNT]
-    tail = wires[wire, at.W_TAIL] if count > 0 else -1
+    count = doors[wire, at.W_COUNT]
+    tail = doors[wire, at.W_TAIL] if count > 0 else -1
     slot = put(store, chain, run, tail, when, flow, place, stamp)
-    wires[wire, at.W_TAIL] = slot
-    wires[wire, at.W_COUNT] = count + 1
+    doors[wire, at.W_TAIL] = slot
+    doors[wire, at.W_COUNT] = count + 1
     if count == 0:
-        wires[wire, at.W_HEAD] = slot
-        wires[wire, at.W_NEXT] = when
+        doors[wire, at.W_HEAD] = slot
+        doors[wire, at.W_NEXT] = when
         node = ports[port, at.P_PEER_NODE]
         due[node] = min(due[node], when)
 
@@ -100,7 +100,7 @@ def next_sender(ports, queues, flows, settings, port, now):
     while True:
         queue = port * settings[at.C_CLASSES] + flows[flow, at.S_CLASS]
         until = queues[queue, at.Q_UNTIL]
-        if queues[queue, at.Q_PAUSED] <= now < until:
+        if until > now and queues[queue, at.Q_PAUSED] <= now:
             wake = min(wake, until)
         elif flows[flow, at.S_PACED] > now:
             wake = min(wake, flows[flow, at.S_PACED])
@@ -112,7 +112,7 @@ def next_sender(ports, queues, flows, settings, port, now):
 
 
 @inner
-def make_packet(ports, flows, marks, control, alarms, settings, parameters, port, now, flow):
+def make_packet(ports, flows, marks, control, doors, settings, parameters, port, now, flow):
     """Take the number of a flow's next packet, one to be sent again first; end the flow's turn."""
     if flows[flow, at.S_REPAIR] > 0:
         number = flows[flow, at.S_SCAN]
@@ -140,7 +140,7 @@ def make_packet(ports, flows, marks, control, alarms, settings, parameters, port
     if settings[at.C_RETRY] < at.NEVER and flows[flow, at.S_DEADLINE] == at.NEVER:
         late = now + settings[at.C_RETRY]
         flows[flow, at.S_DEADLINE] = late
-        alarms[port, at.A_TIMER] = min(alarms[port, at.A_TIMER], late)
+        doors[port, at.A_TIMER] = min(doors[port, at.A_TIMER], late)
     return number
 
 
@@ -152,7 +152,8 @@ def next_class(queues, settings, port, now):
     for klass in range(classes):
         queue = port * classes + klass
         if queues[queue, at.Q_COUNT] > 0:
-            if not queues[queue, at.Q_PAUSED] <= now < queues[queue, at.Q_UNTIL]:
+            # In this order: most are not paused, and when they were last is in another line.
+            if queues[queue, at.Q_UNTIL] <= now or queues[queue, at.Q_PAUSED] > now:
                 return klass
             wake = min(wake, queues[queue, at.Q_UNTIL])
     return -1 - wake
@@ -173,7 +174,7 @@ def something_waits(ports, queues, settings, port):
 
 @part
 def serve(
-    ports, queues, flows, marks, control, alarms, wires, due, store, chain, run, settings,
+    ports, queues, flows, marks, control, doors, due, store, chain, run, settings,
     parameters, port, now,
 ):  # fmt: skip
     """Start the next frame if the transmitter is free; ask to be woken where something waits.
@@ -217,8 +218,8 @@ def serve(
                 left = queues[queue, at.Q_COUNT] - 1
                 queues[queue, at.Q_COUNT] = left
                 queues[queue, at.Q_BYTES] -= size
-                ports[port, at.P_OWED] = ((place >> 8) & NOWHERE) * classes + klass
-                ports[port, at.P_BYTES] = size
+                entered = ((place >> 8) & NOWHERE) * classes + klass
+                ports[port, at.P_OWED] = entered << 16 | size
             after = drop_head(chain, run, head, left == 0)
             if klass < 0:
                 ports[port, at.P_HEAD] = after
@@ -232,7 +233,7 @@ def serve(
                 klass = flows[flow, at.S_CLASS]
                 place = flows[flow, at.S_HOPS]
                 number = make_packet(
-                    ports, flows, marks, control, alarms, settings, parameters, port, now, flow
+                    ports, flows, marks, control, doors, settings, parameters, port, now, flow
                 )
                 if settings[at.C_SPRAY]:
                     place += number % flows[flow, at.S_PATHS] * flows[flow, at.S_STRIDE]
@@ -250,24 +251,24 @@ def serve(
                 run[at.X_DATA_HOPS] += 1
             else:
                 run[at.X_CONTROL_HOPS] += 1
-            launch(ports, wires, due, store, chain, run, port, now, size, flow, place, stamp)
+            launch(ports, doors, due, store, chain, run, port, now, size, flow, place, stamp)
     if ports[port, at.P_FREE] > now:
         wake = (
             ports[port, at.P_FREE] if something_waits(ports, queues, settings, port) else at.NEVER
         )
-    alarms[port, at.A_WAKE] = min(alarms[port, at.A_WAKE], wake)
+    doors[port, at.A_WAKE] = min(doors[port, at.A_WAKE], wake)
 
 
 @inner
-def ask(ports, queues, alarms, settings, port, klass, now):
+def ask(ports, queues, doors, settings, port, klass, now):
     """Have the state of a class said to the peer as soon as the transmitter is free."""
     ports[port, at.P_ASKS] |= 1 << klass
     queue = port * settings[at.C_CLASSES] + klass
     again = at.NEVER
-    span = alarms[port, at.A_SPAN]
+    span = doors[port, at.A_SPAN]
     if span and queues[queue, at.Q_OFF]:
         again = now + span // 2
-        alarms[port, at.A_TIMER] = min(alarms[port, at.A_TIMER], again)
+        doors[port, at.A_TIMER] = min(doors[port, at.A_TIMER], again)
     queues[queue, at.Q_ASK] = again
 
 

@@ -33,8 +33,7 @@ class State:
     order: Column
     hops: Column
     back: Column
-    alarms: Column
-    wires: Column
+    doors: Column
     due: Column
     store: Column
     chain: Column
@@ -48,7 +47,7 @@ class State:
         """Return the arrays in the order that the kernels take them."""
         return (
             self.ports, self.queues, self.nodes, self.flows, self.marks, self.control, self.order,
-            self.hops, self.back, self.alarms, self.wires, self.due, self.store, self.chain,
+            self.hops, self.back, self.doors, self.due, self.store, self.chain,
             self.run, self.settings, self.parameters, self.heap,
         )  # fmt: skip
 
@@ -77,11 +76,9 @@ def pack(
     _cut(rows, flows.sizes, settings)
     packets = int(rows[:, at.S_TOTAL].sum()) if settings.reliability == "sr" else 1
     hops = _hops(network, port_of_link)
-    alarms = _alarm_rows(settings, ports, rows, order)
+    doors = _door_rows(settings, ports, rows, order)
     due = np.full(len(counts), at.NEVER, np.int64)
-    np.minimum.at(due, node_of_port, alarms[:, at.A_TIMER])
-    wires = np.zeros((len(link_of_port), at.WIRE), np.int64)
-    wires[:, at.W_NEXT] = at.NEVER
+    np.minimum.at(due, node_of_port, doors[:, at.A_TIMER])
     control_time = -(-settings.control * 8 * PS_PER_SECOND // ports[:, at.P_RATE])
     window = int((control_time + ports[:, at.P_DELAY]).min())
     frames = _frames_of_window(window, control_time, node_of_port)
@@ -92,8 +89,8 @@ def pack(
         aligned(ports), aligned(_queue_rows(limits, link_of_port, settings)),
         aligned(_node_rows(settings, counts)), aligned(rows), np.zeros(packets, np.uint8),
         _control_rows(ports[rows[:, at.S_PORT], at.P_RATE]), order, hops,
-        np.where(hops >= 0, ports[hops, at.P_PEER], -1).astype(np.int32), aligned(alarms),
-        aligned(wires), due, np.zeros((0, at.FRAME), np.int64), np.zeros(0, np.int64), run,
+        np.where(hops >= 0, ports[hops, at.P_PEER], -1).astype(np.int32), aligned(doors),
+        due, np.zeros((0, at.FRAME), np.int64), np.zeros(0, np.int64), run,
         _settings_row(settings, window), _parameters(settings),
         np.zeros(room * (8 * frames + 64), np.int64), link_of_port,
     )  # fmt: skip
@@ -126,8 +123,9 @@ def _node_rows(settings: PacketSettings, counts: Column) -> Column:
     return rows
 
 
-def _alarm_rows(settings: PacketSettings, ports: Column, flows: Column, order: Column) -> Column:
-    rows = np.full((len(ports), at.ALARM), at.NEVER, np.int64)
+def _door_rows(settings: PacketSettings, ports: Column, flows: Column, order: Column) -> Column:
+    rows = np.zeros((len(ports), at.DOOR), np.int64)
+    rows[:, [at.W_NEXT, at.A_WAKE, at.A_TIMER]] = at.NEVER
     bits = settings.pause_quanta * BIT_TIMES_OF_QUANTUM
     rates, which = np.unique(ports[:, at.P_RATE], return_inverse=True)
     spans = np.array([bits * PS_PER_SECOND // rate for rate in rates.tolist()], np.int64)
