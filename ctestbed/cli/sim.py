@@ -40,11 +40,13 @@ def transfer(
         typer.Option("--size", metavar="SIZE", help="Bytes of each flow of a pattern: 2MB."),
     ] = None,
     spread: Annotated[
-        Literal["balanced", "ecmp", "spray"] | None,
+        str | None,
         typer.Option(
             "--spread",
-            help="How flows choose among equal paths: balanced or ecmp; packets also spray. "
-            "balanced if left out, ecmp for packets.",
+            metavar="SPREAD",
+            help="How flows choose among equal paths: balanced or ecmp; packets also spray, or "
+            "qp:N, over N queue pairs hashed apart. balanced if left out, ecmp for packets.",
+            autocompletion=lambda: ["balanced", "ecmp", "spray", "qp:4"],
             show_default=False,
         ),
     ] = None,
@@ -136,7 +138,7 @@ def transfer(
         "horizon": horizon,
     }
     given = {name: value for name, value in options.items() if value is not None}
-    if engine == "packet" or spread == "spray" or given:
+    if engine == "packet" or spread not in {None, "balanced", "ecmp"} or given:
         if engine == "flow":
             raise typer.BadParameter("the flow engine has no packets", param_hint="--engine")
         from ctestbed.workload.packet_transfer import PacketTransferRequest, run_packet_transfer
@@ -149,7 +151,8 @@ def transfer(
         return Reply(run_packet_transfer(packets))
     from ctestbed.workload.transfer import TransferRequest, run_transfer
 
-    request = TransferRequest(testbed, pattern, size, spread or "balanced", engine, seed, flows)
+    fluid: Literal["balanced", "ecmp"] = "ecmp" if spread == "ecmp" else "balanced"
+    request = TransferRequest(testbed, pattern, size, fluid, engine, seed, flows)
     return Reply(run_transfer(request))
 
 

@@ -25,7 +25,6 @@ from ctestbed.workload.packets import (
     CongestionControl,
     FlowControl,
     PacketOptions,
-    PacketSpread,
     PacketTransfer,
     Reliability,
     drive_packets,
@@ -56,7 +55,7 @@ class PacketTransferRequest:
     testbed: str
     pattern: str
     size: str | None = None
-    spread: PacketSpread = "ecmp"
+    spread: str = "ecmp"
     engine: str = "packet"
     seed: int | None = None
     flows: str = "auto"

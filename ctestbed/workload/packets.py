@@ -1,5 +1,6 @@
 """Flows driven over a testbed by the packet engine: what is routed, queued, paused and resent."""
 
+import re
 from dataclasses import dataclass, replace
 from typing import Final, Literal, TypeAlias
 
@@ -25,7 +26,6 @@ from ctestbed.workload.flows import Flows
 FlowControl: TypeAlias = Literal["pfc", "none"]
 CongestionControl: TypeAlias = Literal["none", "dcqcn"]
 Reliability: TypeAlias = Literal["gbn", "sr"]
-PacketSpread: TypeAlias = Literal["balanced", "ecmp", "spray"]
 
 XOFF_FRAMES: Final = 100
 """Frames of an ingress above which its peer pauses: the published scenarios' setting (htsim)."""
@@ -35,6 +35,9 @@ QUEUE_FRAMES: Final = 100
 LOSSLESS_RETRY: Final = 67_108_864 * 1000
 """ps: InfiniBand's local ACK timeout of 14, 4.096 us times 2**14. A pause is no loss."""
 LOSSY_RETRY: Final = 500 * 10**6
+MAX_QUEUE_PAIRS: Final = 64
+_QUEUE_PAIRS: Final = re.compile(r"qp:([0-9]{1,4})")
+_SPREADS: Final = {"balanced", "ecmp", "spray"}
 SPRAYED_PATHS: Final = 32
 """Equal-cost paths that a sprayed flow's packets take in turn, at most."""
 MAX_PAYLOAD: Final = 60_000
@@ -50,7 +53,8 @@ class PacketOptions:
     flow_control: FlowControl = "pfc"
     congestion: CongestionControl = "none"
     reliability: Reliability = "gbn"
-    spread: PacketSpread = "ecmp"
+    spread: str = "ecmp"
+    """balanced, ecmp, spray, or qp:N: each flow over N queue pairs, hashed apart."""
     trim: bool = False
     payload: int = 4000
     xoff: int | None = None
@@ -103,6 +107,9 @@ def drive_packets(
             hint="--engine flow does",
         )
     _check(options)
+    whole, pairs = flows, _queue_pairs(options)
+    if pairs > 1:
+        flows = _divide(flows, pairs)
     paths, first, count = _route(topology, flows, options)
     network = _network(topology, paths)
     settings = _settings(options, network)
@@ -123,7 +130,68 @@ def drive_packets(
         from ctestbed.transport.packet.engine import simulate
 
         outcome = simulate(*problem, horizon)
-    return PacketTransfer(flows, paths, limits, settings, outcome, engine)
+    if pairs > 1:
+        outcome = _together(outcome, pairs)
+    return PacketTransfer(whole, paths, limits, settings, outcome, engine)
+
+
+def _queue_pairs(options: PacketOptions) -> int:
+    """Return over how many queue pairs each flow goes.
+
+    Raises:
+        InputError: there is no such spread, or not so many queue pairs.
+    """
+    if options.spread in _SPREADS:
+        return 1
+    match = _QUEUE_PAIRS.fullmatch(options.spread)
+    if match is None or not 1 <= int(match[1]) <= MAX_QUEUE_PAIRS:
+        raise InputError(
+            "CTB-S086",
+            f"{options.spread[:80]!r} is no spread of packets",
+            where=Where(pointer="--spread"),
+            hint=f"balanced, ecmp, spray, or qp:N with N from 1 to {MAX_QUEUE_PAIRS}",
+        )
+    return int(match[1])
+
+
+def _divide(flows: Flows, pairs: int) -> Flows:
+    """Divide each flow evenly over its queue pairs, the first ones a byte more.
+
+    Raises:
+        InputError: a flow has fewer bytes than queue pairs.
+    """
+    if int(flows.sizes.min()) < pairs:
+        raise InputError(
+            "CTB-S086",
+            f"a flow of {int(flows.sizes.min())} B does not go over {pairs} queue pairs",
+            where=Where(pointer="--spread"),
+            hint="use fewer queue pairs",
+        )
+    turn = np.tile(np.arange(pairs), len(flows))
+    sizes = np.repeat(flows.sizes, pairs)
+    return Flows(
+        np.repeat(flows.source, pairs),
+        np.repeat(flows.destination, pairs),
+        sizes // pairs + (turn < sizes % pairs),
+        np.repeat(flows.starts, pairs),
+        np.repeat(flows.classes, pairs),
+    )
+
+
+def _together(outcome: PacketOutcome, pairs: int) -> PacketOutcome:
+    """Return the outcome of whole flows: done when the last of their queue pairs is."""
+
+    def last(times: Column) -> Column:
+        rows = times.reshape(-1, pairs)
+        whole: Column = np.where((rows < 0).any(axis=1), -1, rows.max(axis=1))
+        return whole
+
+    return replace(
+        outcome,
+        finish=last(outcome.finish),
+        delivered=last(outcome.delivered),
+        resent=outcome.resent.reshape(-1, pairs).sum(axis=1),
+    )
 
 
 def _check(options: PacketOptions) -> None:
@@ -188,7 +256,7 @@ def _route(
     """Return all paths, and of each flow the first and the number."""
     own = np.arange(len(flows))
     each = np.ones(len(flows), np.int64)
-    spread: Spread = "ecmp" if options.spread == "spray" else options.spread
+    spread: Spread = "balanced" if options.spread == "balanced" else "ecmp"
     if options.spread != "spray":
         labels = turns(flows)
         paths = route_flows(

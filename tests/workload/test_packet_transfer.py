@@ -149,6 +149,21 @@ def test_spraying_uses_more_spines_than_one_path() -> None:
     assert figures(result)["flows.unfinished"] == 0
 
 
+def test_queue_pairs_share_a_flow_and_its_end_is_the_last_of_theirs() -> None:
+    one = run("lab-128", "shift:64", "40kB", seed=3)
+    four = run("lab-128", "shift:64", "40kB", spread="qp:4", seed=3)
+    assert four.data["flow_count"] == one.data["flow_count"] == 128
+    assert four.data["bytes"] == one.data["bytes"]
+    sent = {
+        name: figures(result)["packet_hops.data"] for name, result in (("one", one), ("four", four))
+    }
+    # 10 packets either way: 40 kB in packets of 4 kB, or four times 10 kB in 2.5 of them.
+    assert sent["four"] == sent["one"] * 12 // 10
+    busiest = [figures(result)["link.utilisation.max"] for result in (one, four)]
+    assert figures(four)["fct.max"] < figures(one)["fct.max"]
+    assert busiest[0] > 0
+
+
 def test_the_same_run_gives_the_same_data() -> None:
     one, other = (run("lab-128", "incast:8", "40kB", cc="dcqcn", seed=7) for _ in range(2))
     assert one.data == other.data
@@ -161,6 +176,10 @@ def test_the_same_run_gives_the_same_data() -> None:
         ("lab-128", "incast:4", "4kB", {"horizon": "0s"}, "CTB-S081"),
         ("lab-128", "all-reduce:8", "128kB", {}, "CTB-S080"),
         ("lab-128", "incast:4", "4kB", {"spread": "spray"}, "CTB-S086"),
+        ("lab-128", "incast:4", "4kB", {"spread": "qp:0"}, "CTB-S086"),
+        ("lab-128", "incast:4", "4kB", {"spread": "qp:65"}, "CTB-S086"),
+        ("lab-128", "incast:4", "4kB", {"spread": "flowlet"}, "CTB-S086"),
+        ("lab-128", "incast:4", "3B", {"spread": "qp:4"}, "CTB-S086"),
         ("lab-128", "incast:4", "4kB", {"trim": True}, "CTB-S086"),
         ("lab-128", "incast:4", "4kB", {"queue": "1MB"}, "CTB-S086"),
         ("lab-128", "incast:4", "4kB", {"mtu": "100kB"}, "CTB-S086"),
