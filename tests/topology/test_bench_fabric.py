@@ -32,4 +32,4 @@ def test_the_exponent_is_the_slope() -> None:
 
 def test_an_unknown_section_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["fabrics"]) == 2
-    assert "crypto, fabric, flow, start" in capsys.readouterr().out
+    assert "crypto, fabric, flow, packet, start" in capsys.readouterr().out
