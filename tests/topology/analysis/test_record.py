@@ -1,7 +1,6 @@
 """The structure of records: real ones, mutilated ones, and in any order of cables."""
 
 from dataclasses import replace
-from time import process_time
 
 import numpy as np
 import pytest
@@ -176,9 +175,7 @@ def test_one_more_fault_in_a_design_shows() -> None:
 def test_the_real_record() -> None:
     path = shared_data("fabric/third-party/topograph/ibnetdiscover-example.out")
     record, _ = parse_cabling(path.read_bytes(), path.name)
-    start = process_time()
     found = analysed(record)
-    assert process_time() - start < 1
     (part,) = found.data["planes"]
     assert (part["leaves"], part["switches"], part["diameter"]) == (31, 40, 2)
     assert part["disjoint_paths"] == {"fewest": 14, "typical": 16, "most": 18}

@@ -33,6 +33,9 @@ from tests.topology.formats.samples import (
     refusal,
 )
 
+HANG = 60
+"""CPU seconds: a refusal takes well under one; only work without bound takes so long."""
+
 SLOW = [HealthCheck.too_slow]
 
 
@@ -293,7 +296,7 @@ def test_bombs_cost_little(text: str, code: str) -> None:
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert error.code == code
-    assert time.process_time() - start < 5
+    assert time.process_time() - start < HANG
     assert peak < 100 * 2**20
 
 
@@ -308,7 +311,7 @@ def test_testbeds_cable_no_more_than_other_files_may(fabric: str) -> None:
     start = time.process_time()
     error = refusal(f"ctestbed: 1\nname: x\nfabric: {fabric}\n")
     assert error.code == "CTB-T108"
-    assert time.process_time() - start < 5
+    assert time.process_time() - start < HANG
 
 
 def test_oversized_files_are_not_read_to_the_end(tmp_path: Path) -> None:
