@@ -172,9 +172,7 @@ def packet_findings(topology: Topology, run: PacketTransfer) -> list[Finding]:
 
 def _end(topology: Topology, link: int) -> str:
     """Name the port that receives from a directed link: its node, and whence."""
-    links = topology.links
-    ends = (links.a, links.b) if link % 2 == 0 else (links.b, links.a)
-    sender, receiver = (node_name(topology, int(end[link // 2])) for end in ends)
+    sender, receiver = (node_name(topology, node) for node in _ends(topology, link))
     return f"{receiver} (from {sender})"
 
 
@@ -257,12 +255,12 @@ def _links(topology: Topology, run: PacketTransfer, known: list[LinkData]) -> li
     for row in np.flatnonzero(ports.sent_bytes.sum(axis=1)).tolist():
         directed = int(ports.links[row])
         link = directed // 2
-        ends = (links.a, links.b) if directed % 2 == 0 else (links.b, links.a)
+        source, target = (node_name(topology, node) for node in _ends(topology, directed))
         described.append(
             {
                 "id": directed,
-                "source": node_name(topology, int(ends[0][link])),
-                "target": node_name(topology, int(ends[1][link])),
+                "source": source,
+                "target": target,
                 "rate": int(links.rate[link]),
                 "delay": int(links.delay[link]),
                 "flows": flows.get(directed, 0),
@@ -282,11 +280,12 @@ def _packet_data(
     described: list[PortData] = []
     for row in rows.tolist():
         link = int(ports.links[row])
+        sender, receiver = (node_name(topology, node) for node in _ends(topology, link))
         described.append(
             {
                 "link": link,
-                "sender": node_name(topology, int(_ends(topology, link)[0])),
-                "receiver": node_name(topology, int(_ends(topology, link)[1])),
+                "sender": sender,
+                "receiver": receiver,
                 "queue_peak": int(ports.waiting_max[row].max()),
                 "ingress_peak": int(ports.entered_max[row].max()),
                 "xoff": int(run.limits.xoff[link]),
@@ -313,6 +312,7 @@ def _packet_data(
 
 
 def _ends(topology: Topology, link: int) -> tuple[int, int]:
+    """Return the nodes that a directed link leaves and reaches."""
     links = topology.links
     ends = (links.a, links.b) if link % 2 == 0 else (links.b, links.a)
     return int(ends[0][link // 2]), int(ends[1][link // 2])

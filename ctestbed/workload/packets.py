@@ -7,11 +7,13 @@ from typing import Final, Literal, TypeAlias
 import numpy as np
 
 from ctestbed.core.errors import InputError, Where
+from ctestbed.core.headroom import bandwidth_delay_product
 from ctestbed.core.units import PS_PER_SECOND
 from ctestbed.routing.clos import Paths, route_flows
 from ctestbed.routing.spread import Spread
 from ctestbed.topology.graph import Topology
 from ctestbed.topology.names import node_name
+from ctestbed.transport.packet.kernels_layout import NEVER
 from ctestbed.transport.packet.problem import (
     Column,
     LinkClassLimits,
@@ -48,7 +50,7 @@ SMALL_RUN: Final = 20_000
 
 @dataclass(frozen=True, slots=True)
 class PacketOptions:
-    """What the user chose; sizes in bytes, None: the default that `Defaults` documents."""
+    """What the user chose; sizes in bytes, times in ps; None: this module's default."""
 
     flow_control: FlowControl = "pfc"
     congestion: CongestionControl = "none"
@@ -112,10 +114,10 @@ def drive_packets(
         flows = _divide(flows, pairs)
     paths, first, count = _route(topology, flows, options)
     network = _network(topology, paths)
-    settings = _settings(options, network)
+    settings = _settings(options, network, int(flows.classes.max(initial=0)) + 1)
     limits = _limits(network, options, settings, configured)
     packet_flows = PacketFlows(
-        flows.sizes, flows.starts, np.zeros(len(flows), np.int64), first, count
+        flows.sizes, flows.starts, flows.classes.astype(np.int64), first, count
     )
     if engine == "auto":
         hops = -(-flows.sizes // options.payload) * np.diff(paths.offsets)[first]
@@ -304,7 +306,8 @@ def _network(topology: Topology, paths: Paths) -> PacketNetwork:
     )
 
 
-def _settings(options: PacketOptions, network: PacketNetwork) -> PacketSettings:
+def _settings(options: PacketOptions, network: PacketNetwork, classes: int) -> PacketSettings:
+    """Return the engine's settings; of several classes the lower number goes first."""
     lossless = options.flow_control == "pfc"
     retry = options.retry
     if retry is None:
@@ -312,7 +315,8 @@ def _settings(options: PacketOptions, network: PacketNetwork) -> PacketSettings:
         retry = LOSSLESS_RETRY + 6 * longest if lossless else LOSSY_RETRY + 6 * longest
     settings = PacketSettings(
         payload=options.payload,
-        lossless=int(lossless),
+        classes=classes,
+        lossless=2**classes - 1 if lossless else 0,
         retry=retry,
         reliability=options.reliability,
         spray=options.spread == "spray",
@@ -367,13 +371,18 @@ def _limits(
 def closed_form_headroom(network: PacketNetwork, frame: int, control: int) -> Column:
     """Return the bytes that may still arrive on each link after its receiver decides to pause.
 
-    The round trip of the cable; the frame that the receiver is sending, which the pause waits for,
-    and the pause itself; and the frame that the sender has begun when the pause comes.
+    The round trip of the cable; the frame that crosses XOFF, which counts whole; the frame that the
+    receiver is sending, which the pause waits for, and the pause; and the frame that the sender has
+    begun when the pause comes.
     """
-    rate, delay = network.rate, network.delay
-    known = (rate > 0) & (delay >= 0)
-    rates = np.where(known, rate, 1).astype(object)
-    waits = 2 * np.where(known, delay, 0).astype(object)
-    exact = waits * rates // (8 * PS_PER_SECOND) + 2 * frame + control + 1
-    bounded: Column = np.minimum(exact + frame, 2**62).astype(np.int64)
-    return bounded
+    kinds, which = np.unique(
+        np.stack([network.rate, network.delay], axis=1), axis=0, return_inverse=True
+    )
+    frames = 3 * frame + control
+    trips = [
+        bandwidth_delay_product(rate, delay) if rate > 0 and delay >= 0 else 0
+        for rate, delay in kinds.tolist()
+    ]
+    needed = np.array([min(trip + frames, NEVER) for trip in trips], np.int64)
+    whole: Column = needed[which.reshape(-1)]
+    return whole

@@ -164,6 +164,20 @@ def test_queue_pairs_share_a_flow_and_its_end_is_the_last_of_theirs() -> None:
     assert busiest[0] > 0
 
 
+def test_a_class_goes_before_the_next(tmp_path: Path) -> None:
+    file = tmp_path / "two.csv"
+    file.write_text("source,destination,size,class\n1,0,200kB,1\n2,0,200kB,0\n")
+    result = run_packet_transfer(
+        PacketTransferRequest("lab-128", str(file), engine="reference", xoff="8kB")
+    )
+    first, second = (flow["fct"] for flow in sorted(result.data["flows"], key=lambda f: -f["src"]))
+    # 50 packets of 325.12 ns, alone but for one that had begun; the other after all 100 of them.
+    alone = 50 * 325_120 + 325_120 + 4 * US + 2 * 5_120
+    assert alone <= first <= alone + 325_120
+    assert second >= 100 * 325_120
+    assert not result.findings
+
+
 def test_the_same_run_gives_the_same_data() -> None:
     one, other = (run("lab-128", "incast:8", "40kB", cc="dcqcn", seed=7) for _ in range(2))
     assert one.data == other.data

@@ -24,7 +24,6 @@ ACK: Final = 1
 NAK: Final = 2
 CNP: Final = 3
 PAUSE: Final = 4
-CREDIT: Final = 5
 
 # What comes to a port and when it wants to be looked at, one cache line: the wire that it receives
 # from; and alarms as its transmitter falls free or a pause runs out, and for flows that begin,
@@ -106,7 +105,6 @@ S_BEFORE: Final = 7
 R_EXPECT: Final = 8  # next sequence number in order
 R_SEEN: Final = 9  # one above the highest sequence number that came, or a gap reported
 R_COUNT: Final = 10  # packets received, each once
-R_BYTES: Final = 11  # payload received in order, or each once
 R_UNACKED: Final = 12  # packets since the last acknowledgement
 R_DONE: Final = 13  # when the last of them came
 R_CNP: Final = 14  # earliest time of the next congestion notice

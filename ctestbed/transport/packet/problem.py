@@ -6,12 +6,14 @@ from typing import Any, Final, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from ctestbed.transport.dcqcn_fixed_point import DcqcnParameters
 from ctestbed.transport.packet.kernels_layout import NEVER
 
 Column: TypeAlias = NDArray[Any]
 
 BIT_TIMES_OF_QUANTUM: Final = 512
 MAX_QUANTA: Final = 65535
+_PUBLISHED: Final = DcqcnParameters()
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,20 +57,21 @@ class LinkClassLimits:
 
 @dataclass(frozen=True, slots=True)
 class DCQCN:
-    """Parameters of DCQCN, by default those of Zhu et al. (SIGCOMM 2015), figure 13: 40 Gb/s.
+    """Parameters of DCQCN: rates in bit/s, periods in ps, by default the published ones.
 
-    Rates in bit/s, periods in ps. `fast_recovery` counts the rises before the additive ones.
+    `fast_recovery` counts the rises before the additive ones. The hyper increase (ten additive
+    ones) and the least rate (one of them) are ours: no figure for them was found.
     """
 
-    g: float = 1 / 256
-    additive_increase: float = 40e6
-    hyper_increase: float = 400e6
-    alpha_period: float = 55e6
-    rise_period: float = 55e6
-    rise_bytes: float = 10e6
-    fast_recovery: float = 5
-    least_rate: float = 40e6
-    notice_period: float = 50e6
+    g: float = _PUBLISHED.gain
+    additive_increase: float = _PUBLISHED.additive
+    hyper_increase: float = 10 * _PUBLISHED.additive
+    alpha_period: float = _PUBLISHED.alpha_timer
+    rise_period: float = _PUBLISHED.rate_timer
+    rise_bytes: float = _PUBLISHED.byte_counter
+    fast_recovery: float = _PUBLISHED.fast_recovery
+    least_rate: float = _PUBLISHED.additive
+    notice_period: float = _PUBLISHED.notify_interval
 
 
 @dataclass(frozen=True, slots=True)
