@@ -1,7 +1,7 @@
 """The packet engine on the scenarios that htsim was measured on, beside its own plain engine.
 
-CPU seconds of this process from arrays ready to results ready; paths are made before, compiled
-code is loaded. htsim's figures are of another machine: only rates of one run compare.
+CPU seconds of this process from flows to results: paths included, compilation not. htsim's figures
+are of another machine: only rates of one run compare.
 """
 
 from collections.abc import Iterator

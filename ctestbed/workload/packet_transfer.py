@@ -213,7 +213,7 @@ def packet_metrics(topology: Topology, run: PacketTransfer, prefix: str = "") ->
         metric("packet_hops.data", outcome.data_hops, "packet-hops", "none"),
         Metric(
             prefix + "engine.cpu_time", round(outcome.cpu, 6), "s", "measured", "lower", "timed",
-            source="CPU time of this process, from arrays ready to results ready",
+            source="CPU time of this process, flows to results: paths included, compilation not",
         ),
     ]  # fmt: skip
     return metrics

@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass, replace
+from time import process_time
 from typing import Final, Literal, TypeAlias
 
 import numpy as np
@@ -95,7 +96,7 @@ def drive_packets(
     """Route flows, cut them into packets and run them.
 
     `configured` is the headroom in bytes at each cable's ends, -1 where none is said; an option
-    goes before it.
+    goes before it. The outcome's `cpu` counts the paths, and not what is compiled or loaded.
 
     Raises:
         InputError: a cable on the way has an unknown or zero rate or an unknown delay; flows wait
@@ -108,6 +109,7 @@ def drive_packets(
             where=Where(pointer="--pattern"),
             hint="--engine flow does",
         )
+    began = process_time()
     _check(options)
     whole, pairs = flows, _queue_pairs(options)
     if pairs > 1:
@@ -129,9 +131,13 @@ def drive_packets(
 
         outcome = simulate_reference(*problem, horizon)
     else:
-        from ctestbed.transport.packet.engine import simulate
+        from ctestbed.transport.packet.engine import load_kernel, simulate
 
+        before = process_time()
+        load_kernel()
+        began += process_time() - before
         outcome = simulate(*problem, horizon)
+    outcome = replace(outcome, cpu=process_time() - began)
     if pairs > 1:
         outcome = _together(outcome, pairs)
     return PacketTransfer(whole, paths, limits, settings, outcome, engine)
