@@ -80,9 +80,8 @@ def part(function: Callable[..., Any]) -> Callable[..., Any]:
     return inside
 
 
-@intrinsic
-def prefetch(typing_context: Any, rows: Any, row: Any, column: Any) -> Any:  # noqa: ARG001
-    """Ask for the cache line of `rows[row, column]`, which nobody waits for. Indices from 0 on."""
+def _hint(typing_context: Any, rows: Any, row: Any, column: Any) -> Any:  # noqa: ARG001
+    """Return the signature and the maker of one prefetch instruction."""
 
     def generate(context: Any, builder: Any, _signature: Any, values: Any) -> Any:
         table = context.make_array(rows)(context, builder, values[0])
@@ -97,6 +96,16 @@ def prefetch(typing_context: Any, rows: Any, row: Any, column: Any) -> Any:  # n
         return context.get_dummy_value()
 
     return types.none(rows, types.int64, types.int64), generate
+
+
+def _no_hint(rows: Any, row: Any, column: Any) -> None:
+    """Do nothing: kernels that run as plain Python (NUMBA_DISABLE_JIT) have no use for it."""
+
+
+prefetch: Final[Callable[[Any, Any, Any], Any]] = (
+    _no_hint if getattr(numba.config, "DISABLE_JIT") else intrinsic(_hint)  # noqa: B009 - no types
+)
+"""Ask for the cache line of `rows[row, column]`, which nobody waits for. Indices from 0 on."""
 
 
 def inner(function: Callable[..., Any]) -> Callable[..., Any]:
