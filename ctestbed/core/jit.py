@@ -102,7 +102,7 @@ def _no_hint(rows: Any, row: Any, column: Any) -> None:
     """Do nothing: kernels that run as plain Python (NUMBA_DISABLE_JIT) have no use for it."""
 
 
-prefetch: Final[Callable[[Any, Any, Any], Any]] = (
+prefetch: Final[Any] = (
     _no_hint if getattr(numba.config, "DISABLE_JIT") else intrinsic(_hint)  # noqa: B009 - no types
 )
 """Ask for the cache line of `rows[row, column]`, which nobody waits for. Indices from 0 on."""
