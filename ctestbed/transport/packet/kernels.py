@@ -17,8 +17,17 @@ from ctestbed.transport.packet.kernels_flow import (
     receive_in_order,
     tick,
 )
-from ctestbed.transport.packet.kernels_port import add_control, ask, serve
-from ctestbed.transport.packet.kernels_store import drop_head, pop, push, put
+from ctestbed.transport.packet.kernels_port import (
+    add_control,
+    ask,
+    give_back,
+    launch,
+    lower_wake,
+    pass_control,
+    serve,
+    something_waits,
+)
+from ctestbed.transport.packet.kernels_store import push, put, settle_top, take
 
 RANK_WAKE = 0
 RANK_ARRIVAL = 1
@@ -43,15 +52,8 @@ def release(ports, queues, nodes, doors, settings, node, port, now):
 
     Returns the port whose peer is to be told that it may send again, or -1.
     """
-    owed = ports[port, at.P_OWED] >> 16
-    size = ports[port, at.P_OWED] & 0xFFFF
-    ports[port, at.P_OWED] = -1
-    queue = owed
-    queues[queue, at.Q_IN] -= size
-    back = min(queues[queue, at.Q_OVER], size)
-    queues[queue, at.Q_OVER] -= back
-    nodes[node, at.N_POOL] -= back
-    nodes[node, at.N_USED] -= size - back
+    queue = ports[port, at.P_OWED] >> 16
+    give_back(ports, queues, nodes, node, port)
     if queues[queue, at.Q_OFF] == 0:
         return -1
     level = threshold(nodes, queues, settings, node, queue) - settings[at.C_HYSTERESIS]
@@ -59,8 +61,17 @@ def release(ports, queues, nodes, doors, settings, node, port, now):
         return -1
     queues[queue, at.Q_OFF] = 0
     classes = settings[at.C_CLASSES]
-    ask(ports, queues, doors, settings, owed // classes, owed % classes, now)
-    return owed // classes
+    ask(ports, queues, doors, settings, queue // classes, queue % classes, now)
+    return queue // classes
+
+
+@inner
+def reconcile(ports, queues, nodes, node, now):
+    """Give back the bytes of all frames that have left a node's ports and wait to be counted."""
+    first = nodes[node, at.N_FIRST]
+    for port in range(first, first + nodes[node, at.N_PORTS]):
+        if ports[port, at.P_OWED] >= 0 and ports[port, at.P_FREE] <= now:
+            give_back(ports, queues, nodes, node, port)
 
 
 @part
@@ -80,6 +91,9 @@ def admit(ports, queues, nodes, doors, settings, node, port, out, klass, size, n
         nodes[node, at.N_USED] += size
         return 1
     verdict = 1
+    if queues[queue, at.Q_IN] + size > min(queues[queue, at.Q_MAX_IN], queues[queue, at.Q_XOFF]):
+        # Only here does it matter that frames which have left are still counted.
+        reconcile(ports, queues, nodes, node, now)
     if queues[queue, at.Q_IN] + size > threshold(nodes, queues, settings, node, queue):
         over = queues[queue, at.Q_OVER] + size
         if (
@@ -178,9 +192,10 @@ def draw_mark(queues, settings, queue, link, waiting):
 def deliver(
     ports, flows, marks, store, chain, run, settings, parameters, port, now, flow, place, stamp
 ):
-    """Take a data packet at its destination, and queue what it is answered with.
+    """Take a data packet at its destination.
 
-    Returns the port, or -1 if there is no answer.
+    Returns its answer's place, number and stamp; place -1 if there is none, -2 if answers wait for
+    the port to be served.
     """
     whose, number = flow >> 32, flow & 0xFFFFFFFF
     path = place >> 32 << 32 | place & 0x1F
@@ -197,81 +212,136 @@ def deliver(
     else:
         kind = receive_in_order(flows, run, settings, now, whose, number)
         first = last = flows[whose, at.R_EXPECT]
-    answers = 0
-    if place & at.ECN and settings[at.C_CC] == at.DCQCN and flows[whose, at.R_CNP] <= now:
+    notify = place & at.ECN and settings[at.C_CC] == at.DCQCN and flows[whose, at.R_CNP] <= now
+    if kind < 0 and not notify:
+        return -1, flow, stamp
+    if first == last and kind >= 0 and not notify:
+        return path | kind << 5, whose << 32 | last, stamp
+    if notify:
         flows[whose, at.R_CNP] = now + int(parameters[at.D_NOTICE_PERIOD])
         add_control(ports, store, chain, run, port, whose << 32, path | at.CNP << 5, stamp)
-        answers = 1
     if kind >= 0:
         for each in range(first, last + 1):
             answer = kind if each == last else at.NAK
             add_control(
                 ports, store, chain, run, port, whose << 32 | each, path | answer << 5, stamp
             )
-        answers = 1
-    return port if answers else -1
+    return -2, flow, stamp
 
 
 @part
-def arrive(  # noqa: PLR0911 - one return per kind of frame
-    ports, queues, nodes, flows, marks, control, hops, back, doors, store, chain, run, settings,
-    parameters, node, port, now, flow, place, stamp,
+def arrive(
+    ports, queues, nodes, flows, marks, control, hops, back, doors, due, store, chain, run,
+    settings, parameters, node, port, now, flow, place, stamp,
 ):  # fmt: skip
-    """Take a frame off the wire; return the port to serve, -1 if none, -2 - port for both."""
+    """Take a frame off the wire.
+
+    Returns the port to serve, the port to look at sooner, and 1 if this port's peer must pause;
+    -1, -1 and 0 where that is not so.
+    """
     kind = place >> 5 & 7
-    if kind == at.PAUSE:
-        heed(queues, doors, settings, port, now, flow)
-        return port
     if kind == at.DATA:
         out = hops[(place >> 32) + 1]
         if out < 0:
-            return deliver(
+            out = port
+            place, flow, stamp = deliver(
                 ports, flows, marks, store, chain, run, settings, parameters, port, now, flow,
                 place, stamp,
             )  # fmt: skip
-        if place & at.TRIMMED == 0:
-            return forward(
-                ports, queues, nodes, doors, store, chain, run, settings, node, port, out, now,
-                flow, place, stamp,
+            if place < 0:
+                return port if place == -2 else -1, -1, 0
+        elif place & at.TRIMMED == 0:
+            target, sooner, verdict = forward(
+                ports, queues, nodes, doors, due, store, chain, run, settings, node, port, out,
+                now, flow, place, stamp,
             )  # fmt: skip
-        place += 1 << 32
+            if verdict:
+                return target, sooner, verdict - 1
+            place = (place + (1 << 32)) | at.TRIMMED
+            stamp = stamp >> 16 << 16 | settings[at.C_CONTROL]
+        else:
+            place += 1 << 32
+    elif kind == at.PAUSE:
+        heed(queues, doors, settings, port, now, flow)
+        return port, -1, 0
     else:
         out = back[(place >> 32) - 1]
         if out < 0:
             whose, number = flow >> 32, flow & 0xFFFFFFFF
             if kind == at.CNP:
                 notice(control, parameters, whose, now)
-                return -1
-            if acknowledge(ports, flows, marks, run, settings, now, whose, number, kind):
-                return flows[whose, at.S_PORT]
-            return -1
+            elif acknowledge(ports, flows, marks, run, settings, now, whose, number, kind):
+                return flows[whose, at.S_PORT], -1, 0
+            return -1, -1, 0
         place -= 1 << 32
-    add_control(ports, store, chain, run, out, flow, place, stamp)
-    return out
+    sooner = pass_control(
+        ports, queues, nodes, doors, due, store, chain, run, settings, node, out, now, flow,
+        place, stamp,
+    )  # fmt: skip
+    return -1, sooner, 0
 
 
 @part
 def forward(
-    ports, queues, nodes, doors, store, chain, run, settings, node, port, out, now, flow, place,
-    stamp,
+    ports, queues, nodes, doors, due, store, chain, run, settings, node, port, out, now, flow,
+    place, stamp,
 ):  # fmt: skip
-    """Queue a data frame for the next hop, or lose it; answers as `arrive`."""
+    """Send a data frame on, queue it for the next hop, or lose it.
+
+    Returns the port to serve and the port to look at sooner, -1 if none; and 1, or 2 if this port's
+    peer must pause, or 0 if the frame goes on without its data.
+    """
     klass = place >> 2 & 7
-    verdict = admit(
-        ports, queues, nodes, doors, settings, node, port, out, klass, stamp & 0xFFFF, now
-    )
+    size = stamp & 0xFFFF
+    verdict = admit(ports, queues, nodes, doors, settings, node, port, out, klass, size, now)
     if verdict == 0:
         if settings[at.C_TRIM] == 0 or settings[at.C_LOSSLESS] >> klass & 1:
             lose(queues, run, settings, port, klass, now)
-            return -1
+            return -1, -1, 1
         run[at.X_TRIMMED] += 1
-        place = (place + (1 << 32)) | at.TRIMMED
-        stamp = stamp >> 16 << 16 | settings[at.C_CONTROL]
-        add_control(ports, store, chain, run, out, flow, place, stamp)
-        return out
+        return -1, -1, 0
     place = ((place >> 32) + 1) << 32 | port << 8 | place & 0xFF
+    queue = out * settings[at.C_CLASSES] + klass
+    free = ports[out, at.P_FREE]
+    if (
+        free <= now
+        and queues[queue, at.Q_COUNT] == 0
+        and queues[queue, at.Q_UNTIL] <= now
+        and verdict == 1
+        and settings[at.C_KMIN] > 0
+        and ports[out, at.P_COUNT] == 0
+        and ports[out, at.P_ASKS] == 0
+    ):
+        return -1, send_on(
+            ports, queues, nodes, doors, due, store, chain, run, settings, node, out, queue,
+            port * settings[at.C_CLASSES] + klass, now, size, flow, place, stamp,
+        ), 1  # fmt: skip
     enqueue(ports, queues, store, chain, settings, run, out, klass, flow, place, stamp)
-    return out if verdict == 1 else -2 - out
+    if free > now and verdict == 1:
+        return -1, lower_wake(doors, out, free), 1
+    return out, -1, verdict
+
+
+@part
+def send_on(
+    ports, queues, nodes, doors, due, store, chain, run, settings, node, out, queue, entered, now,
+    size, flow, place, stamp,
+):  # fmt: skip
+    """Send a data frame that finds its way free, as if it had waited for no time.
+
+    Returns the port if it is to be looked at sooner than so far, or -1.
+    """
+    if ports[out, at.P_OWED] >= 0:
+        give_back(ports, queues, nodes, node, out)
+    ports[out, at.P_OWED] = entered << 16 | size
+    queues[queue, at.Q_MAX] = max(queues[queue, at.Q_MAX], size)
+    queues[queue, at.Q_SENT] += size
+    queues[queue, at.Q_FRAMES] += 1
+    run[at.X_DATA_HOPS] += 1
+    launch(ports, due, store, chain, run, out, now, size, flow, place, stamp)
+    if something_waits(ports, queues, settings, out):
+        return lower_wake(doors, out, ports[out, at.P_FREE])
+    return -1
 
 
 @inner
@@ -286,6 +356,21 @@ def again(ports, queues, doors, settings, port, now):
 
 
 @part
+def arm(ports, doors, heap, size, first, count, until, begin, queue, now):
+    """Have all ports looked at whose frames came in by `queue`: its peer waits for that now.
+
+    Returns the heap's new size.
+    """
+    for port in range(first, first + count):
+        free = ports[port, at.P_FREE]
+        if ports[port, at.P_OWED] >> 16 == queue and free > now:
+            sooner = lower_wake(doors, port, free)
+            if sooner >= 0 and free < until:
+                size = push(heap, size, (free - begin) << TIME_SHIFT | port - first)
+    return size
+
+
+@part
 def settle(
     ports, queues, nodes, flows, marks, control, order, hops, back, doors, due, store,
     chain, run, settings, parameters, heap, node,
@@ -296,94 +381,106 @@ def settle(
     size = 0
     for index in range(count):
         port = first + index
-        prefetch(store, doors[port, at.W_HEAD], 0)
         for rank, when in (
             (RANK_WAKE, doors[port, at.A_WAKE]),
-            (RANK_ARRIVAL, doors[port, at.W_NEXT]),
+            (RANK_ARRIVAL, store[doors[port, at.W_HEAD], at.F_TIME]),
             (RANK_TIMER, doors[port, at.A_TIMER]),
         ):
             if when < until:
                 size = push(heap, size, (when - begin) << TIME_SHIFT | rank << RANK_SHIFT | index)
     while size > 0:
-        if size > len(heap) - 8:
+        if size > len(heap) - count - 8:
             run[at.X_FAULT] = 1
         if run[at.X_FAULT]:
             return
         key = heap[0]
-        size = pop(heap, size)
+        # What is pushed meanwhile stays below; then comes what takes this event's place.
+        heap[0] = -1
+        follows = at.NEVER
         now = begin + (key >> TIME_SHIFT)
         rank = key >> RANK_SHIFT & 3
         port = first + (key & INDEX)
-        both = -1
-        out = port
+        target = -1
+        sooner = -1
+        tell = -1
         if rank == RANK_ARRIVAL:
-            wire = port
-            head = doors[wire, at.W_HEAD]
+            head = doors[port, at.W_HEAD]
             flow, place, stamp = (
                 store[head, at.F_FLOW],
                 store[head, at.F_PLACE],
                 store[head, at.F_STAMP],
             )
-            left = doors[wire, at.W_COUNT] - 1
-            doors[wire, at.W_COUNT] = left
-            head = drop_head(chain, run, head, left == 0)
-            doors[wire, at.W_HEAD] = head
-            coming = store[head, at.F_TIME] if left > 0 else at.NEVER
-            doors[wire, at.W_NEXT] = coming
+            head = take(chain, run, head)
+            doors[port, at.W_HEAD] = head
+            coming = store[head, at.F_TIME]
             if coming < until:
-                size = push(
-                    heap,
-                    size,
-                    (coming - begin) << TIME_SHIFT | RANK_ARRIVAL << RANK_SHIFT | port - first,
-                )
-            out = arrive(
-                ports, queues, nodes, flows, marks, control, hops, back, doors, store, chain, run,
-                settings, parameters, node, port, now, flow, place, stamp,
+                follows = (coming - begin) << TIME_SHIFT | RANK_ARRIVAL << RANK_SHIFT | port - first
+            run[at.X_EVENTS] += 1
+            run[at.X_LAST] = max(run[at.X_LAST], now)
+            target, sooner, paused = arrive(
+                ports, queues, nodes, flows, marks, control, hops, back, doors, due, store, chain,
+                run, settings, parameters, node, port, now, flow, place, stamp,
             )  # fmt: skip
-            if out < -1:
-                both = port
-                out = -2 - out
+            if paused:
+                tell = port
+                queue = port * settings[at.C_CLASSES] + (place >> 2 & 7)
+                size = arm(ports, doors, heap, size, first, count, until, begin, queue, now)
         elif rank == RANK_WAKE:
-            if doors[port, at.A_WAKE] != now:
-                continue
-            doors[port, at.A_WAKE] = at.NEVER
-            if ports[port, at.P_FREE] <= now and ports[port, at.P_OWED] >= 0:
-                both = release(ports, queues, nodes, doors, settings, node, port, now)
-        else:
-            if doors[port, at.A_TIMER] != now:
-                continue
+            if doors[port, at.A_WAKE] == now:
+                doors[port, at.A_WAKE] = at.NEVER
+                if ports[port, at.P_FREE] <= now and ports[port, at.P_OWED] >= 0:
+                    tell = release(ports, queues, nodes, doors, settings, node, port, now)
+                run[at.X_EVENTS] += 1
+                target = port
+        elif doors[port, at.A_TIMER] == now:
             doors[port, at.A_TIMER] = at.NEVER
             tick(ports, flows, marks, order, doors, run, settings, port, now)
             again(ports, queues, doors, settings, port, now)
-        run[at.X_EVENTS] += 1
-        if rank == RANK_ARRIVAL:
-            run[at.X_LAST] = max(run[at.X_LAST], now)
-        for turn in range(2):
-            target = both if turn else out
-            if target < 0 or (turn and both == out):
-                continue
-            before = doors[target, at.A_WAKE]
+            run[at.X_EVENTS] += 1
+            target = port
+        if target >= 0:
+            before, timer_before = doors[target, at.A_WAKE], doors[target, at.A_TIMER]
+            if rank != RANK_ARRIVAL:
+                timer_before = at.NEVER
             serve(
-                ports, queues, flows, marks, control, doors, due, store, chain, run,
-                settings, parameters, target, now,
+                ports, queues, nodes, flows, marks, control, doors, due, store, chain, run,
+                settings, parameters, node, target, now,
             )  # fmt: skip
-            wake = doors[target, at.A_WAKE]
-            if wake < before and wake < until:
-                size = push(heap, size, (wake - begin) << TIME_SHIFT | target - first)
+            if doors[target, at.A_WAKE] < before:
+                sooner = target
             timer = doors[target, at.A_TIMER]
-            if timer < until:
+            if timer < timer_before and timer < until:
                 key = (timer - begin) << TIME_SHIFT | RANK_TIMER << RANK_SHIFT | target - first
                 size = push(heap, size, key)
+        if tell >= 0 and tell != target:
+            if lower_wake(doors, tell, now) >= 0:
+                size = push(heap, size, (now - begin) << TIME_SHIFT | tell - first)
+            timer = doors[tell, at.A_TIMER]
+            if timer < until:
+                key = (timer - begin) << TIME_SHIFT | RANK_TIMER << RANK_SHIFT | tell - first
+                size = push(heap, size, key)
+        if sooner >= 0:
+            wake = doors[sooner, at.A_WAKE]
+            if wake < until:
+                key = (wake - begin) << TIME_SHIFT | sooner - first
+                if follows == at.NEVER:
+                    follows = key
+                else:
+                    size = push(heap, size, key)
+        if follows == at.NEVER:
+            size -= 1
+            follows = heap[size]
+        settle_top(heap, size, follows)
     coming = at.NEVER
     for port in range(first, first + count):
         coming = min(coming, doors[port, at.A_WAKE], doors[port, at.A_TIMER])
-        coming = min(coming, doors[port, at.W_NEXT])
+        coming = min(coming, store[doors[port, at.W_HEAD], at.F_TIME])
     due[node] = coming
 
 
 @part
-def fetch(ports, queues, nodes, doors, settings, node):
-    """Have a node's rows on their way to the cache while another's events are settled."""
+def fetch_rows(ports, queues, nodes, doors, settings, node):
+    """Have a node's rows on their way to the cache while those before it are settled."""
     first = nodes[node, at.N_FIRST]
     classes = settings[at.C_CLASSES]
     for port in range(first, first + nodes[node, at.N_PORTS]):
@@ -393,6 +490,22 @@ def fetch(ports, queues, nodes, doors, settings, node):
         for queue in range(port * classes, port * classes + classes):
             prefetch(queues, queue, 0)
             prefetch(queues, queue, 8)
+
+
+@part
+def fetch_frames(ports, nodes, doors, store, node):
+    """Have the frames that come next, and the places that the next go to, on their way too."""
+    first = nodes[node, at.N_FIRST]
+    for port in range(first, first + nodes[node, at.N_PORTS]):
+        prefetch(store, doors[port, at.W_HEAD], 0)
+        prefetch(store, ports[port, at.P_END], 0)
+
+
+@part
+def reconcile_all(ports, queues, nodes, now):
+    """Give back what has left by `now` everywhere: who reads the tables then reads the truth."""
+    for node in range(len(nodes)):
+        reconcile(ports, queues, nodes, node, now)
 
 
 @engine
@@ -412,6 +525,8 @@ def run_windows(
             begin = at.NEVER
             for node in range(len(due)):
                 begin = min(begin, due[node])
+            if begin >= at.NEVER or begin > horizon or run[at.X_EVENTS] > stop:
+                reconcile_all(ports, queues, nodes, min(begin - 1, horizon))
             if begin >= at.NEVER:
                 return at.STUCK if run[at.X_OPEN] else at.ENDED
             if begin > horizon or run[at.X_EVENTS] > stop:
@@ -420,8 +535,9 @@ def run_windows(
             run[at.X_UNTIL] = min(begin + settings[at.C_WINDOW], horizon + 1)
         for node in range(run[at.X_NODE], len(due)):
             if due[node] < run[at.X_UNTIL]:
-                if node + 1 < len(due):
-                    fetch(ports, queues, nodes, doors, settings, node + 1)
+                if node + 2 < len(due):
+                    fetch_rows(ports, queues, nodes, doors, settings, node + 2)
+                    fetch_frames(ports, nodes, doors, store, node + 1)
                 if run[at.X_LEFT] < reserve:
                     run[at.X_NODE] = node
                     return at.FULL

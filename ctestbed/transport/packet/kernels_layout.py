@@ -29,32 +29,31 @@ PAUSE: Final = 4
 # from; and alarms as its transmitter falls free or a pause runs out, and for flows that begin,
 # packets that are to be sent again, pauses that are to be said again.
 DOOR: Final = 8
-W_NEXT: Final = 0  # arrival of the wire's first frame, NEVER if empty
-W_HEAD: Final = 1
-W_TAIL: Final = 2
-W_COUNT: Final = 3
-A_WAKE: Final = 4
-A_TIMER: Final = 5
-A_SPAN: Final = 6  # how long a pause lasts at the port's rate, 0: until taken back
+W_HEAD: Final = 0  # slot of the next frame to come; its time is NEVER until it is sent
+A_WAKE: Final = 1
+A_TIMER: Final = 2
+A_SPAN: Final = 3  # how long a pause lasts at the port's rate, 0: until taken back
 
 # A port: one end of a cable; it sends on its own directed link and receives from its peer's. What
 # every frame touches is in the first line.
 PORT: Final = 16
-P_PEER: Final = 0  # the other end of its cable
-P_PSB: Final = 1  # ps a byte, 0 where that is no whole number
-P_DELAY: Final = 2
-P_FREE: Final = 3  # when the transmitter has sent its frame
-P_OWED: Final = 4  # ingress queue << 16 | bytes that leave it when the frame does, or -1
-P_COUNT: Final = 5  # control frames waiting
-P_RING: Final = 6  # the flow whose turn it is, or -1
-P_ASKS: Final = 7  # bit c: the peer is to be told the state of class c
-P_PEER_NODE: Final = 8
+P_PEER_NODE: Final = 0
+P_PACE: Final = 1  # delay in ps << 20 | ps a byte; 0 where those are too large or no whole numbers
+P_FREE: Final = 2  # when the transmitter has sent its frame
+P_OWED: Final = 3  # ingress queue << 16 | bytes that leave it when the frame does, or -1
+P_COUNT: Final = 4  # control frames waiting
+P_RING: Final = 5  # the flow whose turn it is, or -1
+P_ASKS: Final = 6  # bit c: the peer is to be told the state of class c
+P_END: Final = 7  # slot of its wire that the next frame goes to
+P_PEER: Final = 8  # the other end of its cable
 P_HEAD: Final = 9  # of the control frames
 P_TAIL: Final = 10
 P_RATE: Final = 11
 P_START: Final = 12  # next of this port's flows that has not begun
 P_STOP: Final = 13  # behind the last of them
 P_LINK: Final = 14  # the directed link that it sends on
+P_DELAY: Final = 15
+PACE_SHIFT: Final = 20
 
 # A class of a port: what waits to leave by it, and what came in by it and has not left the switch.
 QUEUE: Final = 24

@@ -3,7 +3,7 @@
 from ctestbed.core.jit import inner, part
 from ctestbed.transport.packet import kernels_layout as at
 from ctestbed.transport.packet.kernels_control import pace
-from ctestbed.transport.packet.kernels_store import drop_head, put
+from ctestbed.transport.packet.kernels_store import drop_head, put, send
 
 NOWHERE = 0xFFFFFF
 """In place of an ingress port: the frame was born here."""
@@ -12,26 +12,63 @@ PS_PER_SECOND = 10**12
 
 
 @part
-def launch(ports, doors, due, store, chain, run, port, now, size, flow, place, stamp):
+def launch(ports, due, store, chain, run, port, now, size, flow, place, stamp):
     """Start sending a frame: the transmitter is busy, and the frame arrives at the far end."""
-    per_byte = ports[port, at.P_PSB]
-    if per_byte > 0:
-        free = now + size * per_byte
+    pace = ports[port, at.P_PACE]
+    if pace > 0:
+        free = now + size * (pace & (1 << at.PACE_SHIFT) - 1)
+        when = free + (pace >> at.PACE_SHIFT)
     else:
         free = now - (-size * 8 * PS_PER_SECOND) // ports[port, at.P_RATE]
+        when = free + ports[port, at.P_DELAY]
     ports[port, at.P_FREE] = free
-    when = free + ports[port, at.P_DELAY]
-    wire = ports[port, at.P_PEER]
-    count = doors[wire, at.W_COUNT]
-    tail = doors[wire, at.W_TAIL] if count > 0 else -1
-    slot = put(store, chain, run, tail, when, flow, place, stamp)
-    doors[wire, at.W_TAIL] = slot
-    doors[wire, at.W_COUNT] = count + 1
-    if count == 0:
-        doors[wire, at.W_HEAD] = slot
-        doors[wire, at.W_NEXT] = when
-        node = ports[port, at.P_PEER_NODE]
-        due[node] = min(due[node], when)
+    ports[port, at.P_END] = send(store, chain, run, ports[port, at.P_END], when, flow, place, stamp)
+    node = ports[port, at.P_PEER_NODE]
+    due[node] = min(due[node], when)
+
+
+@part
+def give_back(ports, queues, nodes, node, port):
+    """Count the frame that has left by `port` out of the ingress that it came in by."""
+    queue, size = ports[port, at.P_OWED] >> 16, ports[port, at.P_OWED] & 0xFFFF
+    ports[port, at.P_OWED] = -1
+    queues[queue, at.Q_IN] -= size
+    back = min(queues[queue, at.Q_OVER], size)
+    queues[queue, at.Q_OVER] -= back
+    nodes[node, at.N_POOL] -= back
+    nodes[node, at.N_USED] -= size - back
+
+
+@part
+def lower_wake(doors, port, when):
+    """Have a port looked at by `when`; return the port if that is sooner than so far, or -1."""
+    if when < doors[port, at.A_WAKE]:
+        doors[port, at.A_WAKE] = when
+        return port
+    return -1
+
+
+@part
+def pass_control(
+    ports, queues, nodes, doors, due, store, chain, run, settings, node, port, now, flow, place,
+    stamp,
+):  # fmt: skip
+    """Send a control frame at once if the transmitter is free, or queue it before all data.
+
+    Returns the port if it is to be looked at sooner than so far, or -1.
+    """
+    free = ports[port, at.P_FREE]
+    if free <= now and ports[port, at.P_COUNT] == 0 and ports[port, at.P_ASKS] == 0:
+        if ports[port, at.P_OWED] >= 0:
+            give_back(ports, queues, nodes, node, port)
+        run[at.X_CONTROL_HOPS] += 1
+        launch(ports, due, store, chain, run, port, now, stamp & 0xFFFF, flow, place, stamp)
+        if not something_waits(ports, queues, settings, port):
+            return -1
+        free = ports[port, at.P_FREE]
+    else:
+        add_control(ports, store, chain, run, port, flow, place, stamp)
+    return lower_wake(doors, port, max(now, free))
 
 
 @part
@@ -161,10 +198,15 @@ def next_class(queues, settings, port, now):
 
 @part
 def something_waits(ports, queues, settings, port):
-    """Tell whether a busy port must be looked at when its transmitter falls free."""
-    if ports[port, at.P_OWED] >= 0 or ports[port, at.P_COUNT] > 0 or ports[port, at.P_RING] >= 0:
+    """Tell whether a busy port must be looked at when its transmitter falls free.
+
+    The bytes that its frame then gives back are a reason only where somebody waits for them: a
+    paused peer, or, where thresholds follow the free buffer, all others.
+    """
+    if ports[port, at.P_COUNT] > 0 or ports[port, at.P_RING] >= 0 or ports[port, at.P_ASKS]:
         return True
-    if ports[port, at.P_ASKS]:
+    owed = ports[port, at.P_OWED]
+    if owed >= 0 and (settings[at.C_ALPHA] or queues[owed >> 16, at.Q_OFF]):
         return True
     for klass in range(settings[at.C_CLASSES]):
         if queues[port * settings[at.C_CLASSES] + klass, at.Q_COUNT] > 0:
@@ -174,8 +216,8 @@ def something_waits(ports, queues, settings, port):
 
 @part
 def serve(
-    ports, queues, flows, marks, control, doors, due, store, chain, run, settings,
-    parameters, port, now,
+    ports, queues, nodes, flows, marks, control, doors, due, store, chain, run, settings,
+    parameters, node, port, now,
 ):  # fmt: skip
     """Start the next frame if the transmitter is free; ask to be woken where something waits.
 
@@ -184,6 +226,8 @@ def serve(
     classes = settings[at.C_CLASSES]
     wake = at.NEVER
     if ports[port, at.P_FREE] <= now:
+        if ports[port, at.P_OWED] >= 0:
+            give_back(ports, queues, nodes, node, port)
         size = 0
         flow = 0
         place = 0
@@ -251,7 +295,7 @@ def serve(
                 run[at.X_DATA_HOPS] += 1
             else:
                 run[at.X_CONTROL_HOPS] += 1
-            launch(ports, doors, due, store, chain, run, port, now, size, flow, place, stamp)
+            launch(ports, due, store, chain, run, port, now, size, flow, place, stamp)
     if ports[port, at.P_FREE] > now:
         wake = (
             ports[port, at.P_FREE] if something_waits(ports, queues, settings, port) else at.NEVER

@@ -30,6 +30,40 @@ def put(store, chain, run, tail, time, flow, place, stamp):
 
 
 @part
+def send(store, chain, run, slot, time, flow, place, stamp):
+    """Write a frame to `slot` of a wire; return the slot of the next, free and marked so."""
+    store[slot, at.F_TIME] = time
+    store[slot, at.F_FLOW] = flow
+    store[slot, at.F_PLACE] = place
+    store[slot, at.F_STAMP] = stamp
+    after = slot + 1
+    if after & CHUNK - 1 == 0:
+        if run[at.X_LEFT] == 0:
+            run[at.X_FAULT] = 1
+            return slot
+        chunk = run[at.X_FREE]
+        run[at.X_FREE] = chain[chunk]
+        run[at.X_LEFT] -= 1
+        chain[slot >> CHUNK_BITS] = chunk
+        after = chunk << CHUNK_BITS
+    store[after, at.F_TIME] = at.NEVER
+    return after
+
+
+@part
+def take(chain, run, slot):
+    """Free the first slot of a wire; return the next."""
+    after = slot + 1
+    if after & CHUNK - 1 == 0:
+        chunk = slot >> CHUNK_BITS
+        after = chain[chunk] << CHUNK_BITS
+        chain[chunk] = run[at.X_FREE]
+        run[at.X_FREE] = chunk
+        run[at.X_LEFT] += 1
+    return after
+
+
+@part
 def drop_head(chain, run, head, last):
     """Free slot `head`, the only one left if `last`; return the next slot, -1 if none."""
     if last or head & CHUNK - 1 == CHUNK - 1:
@@ -57,23 +91,20 @@ def push(heap, size, key):
 
 
 @part
-def pop(heap, size):
-    """Take the least key, `heap[0]`, off a heap of `size` keys; return the new size."""
-    size -= 1
-    key = heap[size]
+def settle_top(heap, size, key):
+    """Put `key` in the place of the least of `size` keys and restore the heap's order."""
+    heap[size] = at.NEVER
     spot = 0
-    while True:
-        down = 2 * spot + 1
-        if down >= size:
-            break
-        if down + 1 < size and heap[down + 1] < heap[down]:
-            down += 1
+    down = 1
+    while down < size:
+        # No branch: which of two is less is a matter of chance, and a wrong guess is dear.
+        down += heap[down + 1] < heap[down]
         if key <= heap[down]:
             break
         heap[spot] = heap[down]
         spot = down
+        down = 2 * spot + 1
     heap[spot] = key
-    return size
 
 
 def warm() -> None:

@@ -92,9 +92,13 @@ def pack(
         np.where(hops >= 0, ports[hops, at.P_PEER], -1).astype(np.int32), aligned(doors),
         due, np.zeros((0, at.FRAME), np.int64), np.zeros(0, np.int64), run,
         _settings_row(settings, window), _parameters(settings),
-        np.zeros(room * (8 * frames + 64), np.int64), link_of_port,
+        np.zeros(room * (8 * frames + 128) + 2 * int(counts.max()), np.int64), link_of_port,
     )  # fmt: skip
-    grow(state, max(1024, 2 * int(run[at.X_RESERVE])))
+    wires = len(ports)
+    grow(state, wires + max(1024, 2 * int(run[at.X_RESERVE])))
+    state.store[: wires * CHUNK : CHUNK, at.F_TIME] = at.NEVER
+    run[at.X_FREE] = wires
+    run[at.X_LEFT] -= wires
     return state
 
 
@@ -107,9 +111,13 @@ def _port_rows(
     rows[:, at.P_PEER] = peer
     rows[:, at.P_LINK] = link_of_port
     rows[:, at.P_PEER_NODE] = node_of_port[peer]
-    rows[:, at.P_PSB] = np.where(8 * PS_PER_SECOND % rate == 0, 8 * PS_PER_SECOND // rate, 0)
+    per_byte = np.where(8 * PS_PER_SECOND % rate == 0, 8 * PS_PER_SECOND // rate, 0)
+    delay = network.delay[link_of_port]
+    fits = (per_byte > 0) & (per_byte >> at.PACE_SHIFT == 0) & (delay >> 62 - at.PACE_SHIFT == 0)
+    rows[:, at.P_PACE] = np.where(fits, delay << at.PACE_SHIFT | per_byte, 0)
+    rows[:, at.P_END] = peer * CHUNK
     rows[:, at.P_RATE] = rate
-    rows[:, at.P_DELAY] = network.delay[link_of_port]
+    rows[:, at.P_DELAY] = delay
     rows[:, [at.P_OWED, at.P_RING]] = -1
     return rows
 
@@ -125,7 +133,9 @@ def _node_rows(settings: PacketSettings, counts: Column) -> Column:
 
 def _door_rows(settings: PacketSettings, ports: Column, flows: Column, order: Column) -> Column:
     rows = np.zeros((len(ports), at.DOOR), np.int64)
-    rows[:, [at.W_NEXT, at.A_WAKE, at.A_TIMER]] = at.NEVER
+    rows[:, [at.A_WAKE, at.A_TIMER]] = at.NEVER
+    # Each wire begins with a chunk of its own, the sender's end and the receiver's in it.
+    rows[:, at.W_HEAD] = np.arange(len(ports)) * CHUNK
     bits = settings.pause_quanta * BIT_TIMES_OF_QUANTUM
     rates, which = np.unique(ports[:, at.P_RATE], return_inverse=True)
     spans = np.array([bits * PS_PER_SECOND // rate for rate in rates.tolist()], np.int64)

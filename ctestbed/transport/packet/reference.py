@@ -120,7 +120,7 @@ class Simulation:
                 other = self._release(port) if port.owed and port.free <= now else None
                 self._serve(port)
                 if other is not None:
-                    self._serve(other)
+                    self._set_wake(other, now)
             else:
                 port.timer = NEVER
                 self._tick(port)
@@ -398,7 +398,7 @@ class Simulation:
             self._enqueue(out.queues[frame.klass], frame)
         self._serve(out)
         if queue.off and not paused_before and port is not out:
-            self._serve(port)
+            self._set_wake(port, self.now)
 
     def _admit(self, queue: Queue, leaving: Queue, size: int) -> bool:
         node, settings = queue.port.node, self.settings
