@@ -72,14 +72,15 @@ def engine(function: Callable[..., Any]) -> Callable[..., Any]:
     return _indexed_from_zero(compiled)
 
 
-def _indexed_from_zero(compiled: Any) -> Any:
+def _indexed_from_zero(compiled: Any) -> Callable[..., Any]:
     """Compile `compiled` without the handling of indices that count from the end.
 
     That is five instructions wherever a row is found by a number that was read from a table, and a
     fifth to a third of the packet engine's time. Its kernels use no such index.
     """
+    function: Callable[..., Any] = compiled
     if not hasattr(compiled, "compile"):  # plain Python: NUMBA_DISABLE_JIT
-        return compiled
+        return function
     usual = compiled.compile
 
     def compile_so(signature: Any) -> Any:
@@ -91,7 +92,7 @@ def _indexed_from_zero(compiled: Any) -> Any:
             arrayobj.fix_integer_index = before
 
     compiled.compile = compile_so
-    return compiled
+    return function
 
 
 def _index_as_it_is(context: Any, builder: Any, kind: Any, index: Any, _size: Any) -> Any:

@@ -381,14 +381,19 @@ def closed_form_headroom(network: PacketNetwork, frame: int, control: int) -> Co
     receiver is sending, which the pause waits for, and the pause; and the frame that the sender has
     begun when the pause comes.
     """
-    kinds, which = np.unique(
-        np.stack([network.rate, network.delay], axis=1), axis=0, return_inverse=True
-    )
+    rates, rate_of = np.unique(network.rate, return_inverse=True)
+    delays, delay_of = np.unique(network.delay, return_inverse=True)
     frames = 3 * frame + control
-    trips = [
-        bandwidth_delay_product(rate, delay) if rate > 0 and delay >= 0 else 0
-        for rate, delay in kinds.tolist()
-    ]
-    needed = np.array([min(trip + frames, NEVER) for trip in trips], np.int64)
-    whole: Column = needed[which.reshape(-1)]
+    needed = np.array(
+        [
+            min(bandwidth_delay_product(rate, delay) + frames, NEVER)
+            if rate > 0 and delay >= 0
+            else frames
+            for rate in rates.tolist()
+            for delay in delays.tolist()
+        ],
+        np.int64,
+    )
+    which = rate_of.reshape(-1) * len(delays) + delay_of.reshape(-1)
+    whole: Column = needed[which]
     return whole

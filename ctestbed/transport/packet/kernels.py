@@ -249,7 +249,7 @@ def arrive(
                 place, stamp,
             )  # fmt: skip
             if place < 0:
-                return port if place == -2 else -1, -1, 0
+                return port if place < -1 else -1, -1, 0
         elif place & at.TRIMMED == 0:
             target, sooner, verdict = forward(
                 ports, queues, nodes, doors, due, store, chain, run, settings, node, port, out,
@@ -493,12 +493,19 @@ def fetch_rows(ports, queues, nodes, doors, settings, node):
 
 
 @part
-def fetch_frames(ports, nodes, doors, store, node):
+def fetch_frames(ports, queues, nodes, doors, store, settings, node):
     """Have the frames that come next, and the places that the next go to, on their way too."""
     first = nodes[node, at.N_FIRST]
+    classes = settings[at.C_CLASSES]
     for port in range(first, first + nodes[node, at.N_PORTS]):
         prefetch(store, doors[port, at.W_HEAD], 0)
+        prefetch(store, doors[port, at.W_HEAD] + 2, 0)
         prefetch(store, ports[port, at.P_END], 0)
+        for queue in range(port * classes, port * classes + classes):
+            if queues[queue, at.Q_COUNT] > 0:
+                prefetch(store, queues[queue, at.Q_HEAD], 0)
+                prefetch(store, queues[queue, at.Q_HEAD] + 2, 0)
+                prefetch(store, queues[queue, at.Q_TAIL] + 1, 0)
 
 
 @part
@@ -537,7 +544,7 @@ def run_windows(
             if due[node] < run[at.X_UNTIL]:
                 if node + 2 < len(due):
                     fetch_rows(ports, queues, nodes, doors, settings, node + 2)
-                    fetch_frames(ports, nodes, doors, store, node + 1)
+                    fetch_frames(ports, queues, nodes, doors, store, settings, node + 1)
                 if run[at.X_LEFT] < reserve:
                     run[at.X_NODE] = node
                     return at.FULL

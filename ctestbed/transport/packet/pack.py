@@ -18,6 +18,8 @@ from ctestbed.transport.packet.problem import (
 PS_PER_SECOND: Final = 10**12
 CHUNK: Final = 8
 _LINE_WORDS: Final = 8
+_FIRST_CHUNKS: Final = 8192
+"""Chunks of frames to begin with: 2 MiB that are touched only as they are used."""
 
 
 @dataclass(slots=True)
@@ -95,7 +97,7 @@ def pack(
         np.zeros(room * (8 * frames + 128) + 2 * int(counts.max()), np.int64), link_of_port,
     )  # fmt: skip
     wires = len(ports)
-    grow(state, wires + max(1024, 2 * int(run[at.X_RESERVE])))
+    grow(state, wires + max(_FIRST_CHUNKS, 2 * int(run[at.X_RESERVE])))
     state.store[: wires * CHUNK : CHUNK, at.F_TIME] = at.NEVER
     run[at.X_FREE] = wires
     run[at.X_LEFT] -= wires
@@ -153,18 +155,24 @@ def _frames_of_window(window: int, control_time: Column, node_of_port: Column) -
 
 def aligned(rows: Column) -> Column:
     """Return a copy that begins on a cache line, so that a row of 64 bytes touches one."""
-    room = np.zeros(rows.size + _LINE_WORDS, np.int64)
-    skip = -room.ctypes.data % (8 * _LINE_WORDS) // 8
-    copy = room[skip : skip + rows.size].reshape(rows.shape)
+    copy = _room(rows.shape)
     copy[...] = rows
     return copy
+
+
+def _room(shape: tuple[int, ...]) -> Column:
+    """Return zeros that begin on a cache line; pages that are not written to take no memory."""
+    room = np.zeros(int(np.prod(shape)) + _LINE_WORDS, np.int64)
+    skip = -room.ctypes.data % (8 * _LINE_WORDS) // 8
+    return room[skip : skip + room.size - _LINE_WORDS].reshape(shape)
 
 
 def grow(state: State, chunks: int) -> None:
     """Add chunks to the frame store."""
     old = len(state.chain)
-    more = np.zeros((chunks * CHUNK, at.FRAME), np.int64)
-    state.store = aligned(np.concatenate([state.store, more]))
+    store = _room(((old + chunks) * CHUNK, at.FRAME))
+    store[: len(state.store)] = state.store
+    state.store = store
     chain = np.arange(old + 1, old + chunks + 1)
     chain[-1] = state.run[at.X_FREE] if state.run[at.X_LEFT] else -1
     state.chain = np.concatenate([state.chain, chain])
