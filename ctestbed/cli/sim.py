@@ -72,9 +72,11 @@ def transfer(
         ),
     ] = None,
     cc: Annotated[
-        Literal["none", "dcqcn"] | None,
+        Literal["none", "dcqcn", "hpcc", "swift", "nscc"] | None,
         typer.Option(
-            "--cc", help="Packets: congestion control; none if left out.", show_default=False
+            "--cc",
+            help="Packets: congestion control; none if left out. nscc is by ECN and delay, as UEC's.",
+            show_default=False,
         ),
     ] = None,
     reliability: Annotated[

@@ -17,6 +17,7 @@ from ctestbed.topology.names import node_name
 from ctestbed.transport.packet.kernels_layout import NEVER
 from ctestbed.transport.packet.problem import (
     Column,
+    CongestionControl,
     LinkClassLimits,
     PacketFlows,
     PacketNetwork,
@@ -27,7 +28,6 @@ from ctestbed.workload.drive import turns
 from ctestbed.workload.flows import Flows
 
 FlowControl: TypeAlias = Literal["pfc", "none"]
-CongestionControl: TypeAlias = Literal["none", "dcqcn"]
 Reliability: TypeAlias = Literal["gbn", "sr"]
 
 XOFF_FRAMES: Final = 100
@@ -332,13 +332,22 @@ def _settings(options: PacketOptions, network: PacketNetwork, classes: int) -> P
     )
     if options.congestion == "dcqcn":
         return replace(settings, mark_from=_MARK_FROM, mark_all=_MARK_ALL, mark_share=_MARK_SHARE)
+    if options.congestion == "nscc":
+        queue = QUEUE_FRAMES * (settings.payload + settings.header)
+        queue = queue if options.queue is None else options.queue
+        return replace(
+            settings, mark_from=queue // 5, mark_all=queue * 4 // 5, mark_share=2**32 - 1
+        )
     return settings
 
 
 _MARK_FROM: Final = 400_000
 _MARK_ALL: Final = 1_600_000
 _MARK_SHARE: Final = 2**32 // 5
-"""Kmin, Kmax and Pmax of HPCC's artefact at 100 Gb/s: 400 KB, 1600 KB, 0.2."""
+"""Kmin, Kmax and Pmax of HPCC's artefact at 100 Gb/s: 400 KB, 1600 KB, 0.2.
+
+NSCC's marks begin at a fifth of the queue and are certain from four fifths on: ours.
+"""
 
 
 def _limits(

@@ -28,6 +28,7 @@ from ctestbed.transport.packet.kernels_port import (
     something_waits,
 )
 from ctestbed.transport.packet.kernels_store import push, put, settle_top, take
+from ctestbed.transport.packet.kernels_window import follow, record
 
 RANK_WAKE = 0
 RANK_ARRIVAL = 1
@@ -230,9 +231,9 @@ def deliver(
 
 
 @part
-def arrive(
-    ports, queues, nodes, flows, marks, control, hops, back, doors, due, store, chain, run,
-    settings, parameters, node, port, now, flow, place, stamp,
+def arrive(  # noqa: PLR0911 - one return per kind of frame
+    ports, queues, nodes, flows, marks, control, telemetry, hops, back, doors, due, store, chain,
+    run, settings, parameters, node, port, now, flow, place, stamp,
 ):  # fmt: skip
     """Take a frame off the wire.
 
@@ -252,8 +253,8 @@ def arrive(
                 return port if place < -1 else -1, -1, 0
         elif place & at.TRIMMED == 0:
             target, sooner, verdict = forward(
-                ports, queues, nodes, doors, due, store, chain, run, settings, node, port, out,
-                now, flow, place, stamp,
+                ports, queues, nodes, flows, telemetry, doors, due, store, chain, run, settings,
+                node, port, out, now, flow, place, stamp,
             )  # fmt: skip
             if verdict:
                 return target, sooner, verdict - 1
@@ -270,7 +271,14 @@ def arrive(
             whose, number = flow >> 32, flow & 0xFFFFFFFF
             if kind == at.CNP:
                 notice(control, parameters, whose, now)
-            elif acknowledge(ports, flows, marks, run, settings, now, whose, number, kind):
+                return -1, -1, 0
+            if settings[at.C_CC] >= at.HPCC:
+                which = number if settings[at.C_RELIABILITY] else number - 1
+                follow(
+                    telemetry, flows, control, parameters, settings, whose, which, now, place,
+                    stamp, kind == at.NAK,
+                )  # fmt: skip
+            if acknowledge(ports, flows, marks, run, settings, now, whose, number, kind):
                 return flows[whose, at.S_PORT], -1, 0
             return -1, -1, 0
         place -= 1 << 32
@@ -283,8 +291,8 @@ def arrive(
 
 @part
 def forward(
-    ports, queues, nodes, doors, due, store, chain, run, settings, node, port, out, now, flow,
-    place, stamp,
+    ports, queues, nodes, flows, telemetry, doors, due, store, chain, run, settings, node, port,
+    out, now, flow, place, stamp,
 ):  # fmt: skip
     """Send a data frame on, queue it for the next hop, or lose it.
 
@@ -313,8 +321,8 @@ def forward(
         and ports[out, at.P_ASKS] == 0
     ):
         return -1, send_on(
-            ports, queues, nodes, doors, due, store, chain, run, settings, node, out, queue,
-            port * settings[at.C_CLASSES] + klass, now, size, flow, place, stamp,
+            ports, queues, nodes, flows, telemetry, doors, due, store, chain, run, settings, node,
+            out, queue, port * settings[at.C_CLASSES] + klass, now, size, flow, place, stamp,
         ), 1  # fmt: skip
     enqueue(ports, queues, store, chain, settings, run, out, klass, flow, place, stamp)
     if free > now and verdict == 1:
@@ -324,8 +332,8 @@ def forward(
 
 @part
 def send_on(
-    ports, queues, nodes, doors, due, store, chain, run, settings, node, out, queue, entered, now,
-    size, flow, place, stamp,
+    ports, queues, nodes, flows, telemetry, doors, due, store, chain, run, settings, node, out,
+    queue, entered, now, size, flow, place, stamp,
 ):  # fmt: skip
     """Send a data frame that finds its way free, as if it had waited for no time.
 
@@ -335,6 +343,11 @@ def send_on(
         give_back(ports, queues, nodes, node, out)
     ports[out, at.P_OWED] = entered << 16 | size
     queues[queue, at.Q_MAX] = max(queues[queue, at.Q_MAX], size)
+    if settings[at.C_CC] == at.HPCC:
+        record(
+            telemetry, flows, ports, queues, flow >> 32, flow & 0xFFFFFFFF, place >> 32, out,
+            queue, now,
+        )  # fmt: skip
     queues[queue, at.Q_SENT] += size
     queues[queue, at.Q_FRAMES] += 1
     run[at.X_DATA_HOPS] += 1
@@ -372,7 +385,7 @@ def arm(ports, doors, heap, size, first, count, until, begin, queue, now):
 
 @part
 def settle(
-    ports, queues, nodes, flows, marks, control, order, hops, back, doors, due, store,
+    ports, queues, nodes, flows, marks, control, telemetry, order, hops, back, doors, due, store,
     chain, run, settings, parameters, heap, node,
 ):  # fmt: skip
     """Compute all events of one node in this window."""
@@ -418,8 +431,8 @@ def settle(
             run[at.X_EVENTS] += 1
             run[at.X_LAST] = max(run[at.X_LAST], now)
             target, sooner, paused = arrive(
-                ports, queues, nodes, flows, marks, control, hops, back, doors, due, store, chain,
-                run, settings, parameters, node, port, now, flow, place, stamp,
+                ports, queues, nodes, flows, marks, control, telemetry, hops, back, doors, due,
+                store, chain, run, settings, parameters, node, port, now, flow, place, stamp,
             )  # fmt: skip
             if paused:
                 tell = port
@@ -443,8 +456,8 @@ def settle(
             if rank != RANK_ARRIVAL:
                 timer_before = at.NEVER
             serve(
-                ports, queues, nodes, flows, marks, control, doors, due, store, chain, run,
-                settings, parameters, node, target, now,
+                ports, queues, nodes, flows, marks, control, telemetry, doors, due, store, chain,
+                run, settings, parameters, node, target, now,
             )  # fmt: skip
             if doors[target, at.A_WAKE] < before:
                 sooner = target
@@ -517,7 +530,7 @@ def reconcile_all(ports, queues, nodes, now):
 
 @engine
 def run_windows(
-    ports, queues, nodes, flows, marks, control, order, hops, back, doors, due, store,
+    ports, queues, nodes, flows, marks, control, telemetry, order, hops, back, doors, due, store,
     chain, run, settings, parameters, heap, horizon, budget,
 ):  # fmt: skip
     """Compute windows until all flows have finished, nothing is left to happen, or a halt.
@@ -549,8 +562,8 @@ def run_windows(
                     run[at.X_NODE] = node
                     return at.FULL
                 settle(
-                    ports, queues, nodes, flows, marks, control, order, hops, back, doors,
-                    due, store, chain, run, settings, parameters, heap, node,
+                    ports, queues, nodes, flows, marks, control, telemetry, order, hops, back,
+                    doors, due, store, chain, run, settings, parameters, heap, node,
                 )  # fmt: skip
                 if run[at.X_FAULT]:
                     return at.FAULT

@@ -50,15 +50,19 @@ def receive_any(flows, marks, now, flow, number):
 
 
 @part
-def settle_window(ports, flows, flow):
-    """Let a held flow send again if its window allows; return True if it may."""
-    if flows[flow, at.S_STATE] != at.HELD:
-        return False
+def may_send(flows, flow):
+    """Tell whether a flow has something to send and its window allows it."""
     following = flows[flow, at.S_NEXT]
     repair = flows[flow, at.S_REPAIR]
     if following >= flows[flow, at.S_TOTAL] and repair == 0:
         return False
-    if following - flows[flow, at.S_ACKED] - repair >= flows[flow, at.S_WINDOW]:
+    return following - flows[flow, at.S_ACKED] - repair < flows[flow, at.S_WINDOW]
+
+
+@part
+def settle_window(ports, flows, flow):
+    """Let a held flow send again if its window allows; return True if it may."""
+    if flows[flow, at.S_STATE] != at.HELD or not may_send(flows, flow):
         return False
     enter_ring(ports, flows, flows[flow, at.S_PORT], flow)
     return True
@@ -102,6 +106,8 @@ def acknowledge(ports, flows, marks, run, settings, now, flow, number, kind):
     if flows[flow, at.S_ACKED] == flows[flow, at.S_TOTAL]:
         finish(ports, flows, run, now, flow)
         return False
+    if flows[flow, at.S_STATE] == at.READY and not may_send(flows, flow):
+        leave_ring(ports, flows, flows[flow, at.S_PORT], flow)
     return settle_window(ports, flows, flow)
 
 

@@ -120,6 +120,8 @@ S_WINDOW: Final = 24  # packets that may be in flight
 S_BITS: Final = 25  # selective repeat: where its packets begin in `marks`
 S_REPAIR: Final = 26  # packets that are to be sent again
 S_SCAN: Final = 27  # none of them is below
+S_SEEN_AT: Final = 28  # HPCC: where its rows of `telemetry` begin
+S_SLOTS: Final = 29  # how many packets' rows it has
 
 # What is known of a packet, one byte each (selective repeat).
 HAVE: Final = 1  # its receiver has it
@@ -127,7 +129,7 @@ KNOWN: Final = 2  # and its sender knows
 LACKS: Final = 4  # it is to be sent again
 
 # A flow's rate control: floats, whose arithmetic both engines do in the same order.
-CONTROL: Final = 16
+CONTROL: Final = 32
 K_RATE: Final = 0  # bit/s
 K_TARGET: Final = 1
 K_ALPHA: Final = 2
@@ -137,6 +139,25 @@ K_TIMES: Final = 5  # rises by the timer since the last cut
 K_ROUNDS: Final = 6  # rises by the byte counter
 K_BYTES: Final = 7  # bytes towards the next of those
 K_LINE: Final = 8  # the rate of its port
+K_FRAME: Final = 9  # bytes of a full packet
+K_BASE: Final = 10  # round trip of an idle path, ps
+K_WINDOW: Final = 11  # bytes
+K_MOST: Final = 12  # most bytes of a window
+K_LAST: Final = 13  # HPCC: packet after which the reference moves; else time of the last cut, ps
+K_STAGE: Final = 14  # HPCC: additive rounds since the last other one
+K_REFERENCE: Final = 15  # HPCC: the reference window, bytes
+K_USE: Final = 16  # HPCC: smoothed utilisation of the busiest link
+K_GOT: Final = 17  # NSCC: bytes that came in this round
+K_LOST: Final = 18  # NSCC: 1 if packets were lost in it
+K_DELAY: Final = 19  # NSCC: smoothed queueing, ps
+K_CUT: Final = 20  # NSCC: when the window was last cut
+
+# What a packet saw at a hop.
+TELEMETRY: Final = 4
+T_QUEUE: Final = 0  # bytes left waiting
+T_SENT: Final = 1  # bytes sent before it
+T_TIME: Final = 2
+T_RATE: Final = 3  # bit/s, 0 in a row that nothing was written to
 
 # Parameters of rate control.
 D_G: Final = 0
@@ -148,6 +169,20 @@ D_RISE_BYTES: Final = 5
 D_FAST: Final = 6
 D_LEAST: Final = 7
 D_NOTICE_PERIOD: Final = 8
+D_ETA: Final = 9
+D_STAGES: Final = 10
+D_SHARERS: Final = 11
+D_RISE: Final = 12
+D_BETA: Final = 13
+D_MOST_CUT: Final = 14
+D_FS_ALPHA: Final = 15
+D_FS_OFF: Final = 16
+D_FS_RANGE: Final = 17
+D_FS_LEAST: Final = 18
+D_TARGET: Final = 19
+D_SMOOTH: Final = 20
+D_GAIN: Final = 21
+D_FAIR: Final = 22
 PARAMETERS: Final = 32
 
 IDLE: Final = 0
@@ -202,6 +237,9 @@ SETTINGS: Final = 32
 
 NO_CONTROL: Final = 0
 DCQCN: Final = 1
+HPCC: Final = 2
+SWIFT: Final = 3
+NSCC: Final = 4
 
 RUNNING: Final = 0
 ENDED: Final = 1

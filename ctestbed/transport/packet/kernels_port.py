@@ -4,6 +4,7 @@ from ctestbed.core.jit import inner, part
 from ctestbed.transport.packet import kernels_layout as at
 from ctestbed.transport.packet.kernels_control import pace
 from ctestbed.transport.packet.kernels_store import drop_head, put, send
+from ctestbed.transport.packet.kernels_window import put_off, record
 
 NOWHERE = 0xFFFFFF
 """In place of an ingress port: the frame was born here."""
@@ -174,6 +175,9 @@ def make_packet(ports, flows, marks, control, doors, settings, parameters, port,
     if settings[at.C_CC] == at.DCQCN:
         size = settings[at.C_HEADER] + settings[at.C_PAYLOAD]
         flows[flow, at.S_PACED] = pace(control, parameters, flow, now, size)
+    elif settings[at.C_CC]:
+        size = settings[at.C_HEADER] + settings[at.C_PAYLOAD]
+        flows[flow, at.S_PACED] = put_off(control, flow, now, size)
     if settings[at.C_RETRY] < at.NEVER and flows[flow, at.S_DEADLINE] == at.NEVER:
         late = now + settings[at.C_RETRY]
         flows[flow, at.S_DEADLINE] = late
@@ -216,8 +220,8 @@ def something_waits(ports, queues, settings, port):
 
 @part
 def serve(
-    ports, queues, nodes, flows, marks, control, doors, due, store, chain, run, settings,
-    parameters, node, port, now,
+    ports, queues, nodes, flows, marks, control, telemetry, doors, due, store, chain, run,
+    settings, parameters, node, port, now,
 ):  # fmt: skip
     """Start the next frame if the transmitter is free; ask to be woken where something waits.
 
@@ -290,6 +294,11 @@ def serve(
         if size > 0:
             if klass >= 0:
                 queue = port * classes + klass
+                if settings[at.C_CC] == at.HPCC:
+                    record(
+                        telemetry, flows, ports, queues, flow >> 32, flow & 0xFFFFFFFF,
+                        place >> 32, port, queue, now,
+                    )  # fmt: skip
                 queues[queue, at.Q_SENT] += size
                 queues[queue, at.Q_FRAMES] += 1
                 run[at.X_DATA_HOPS] += 1

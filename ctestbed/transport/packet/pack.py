@@ -13,11 +13,19 @@ from ctestbed.transport.packet.problem import (
     PacketFlows,
     PacketNetwork,
     PacketSettings,
+    Swift,
 )
 
 PS_PER_SECOND: Final = 10**12
 CHUNK: Final = 8
 _LINE_WORDS: Final = 8
+_LAWS: Final = {
+    "none": at.NO_CONTROL,
+    "dcqcn": at.DCQCN,
+    "hpcc": at.HPCC,
+    "swift": at.SWIFT,
+    "nscc": at.NSCC,
+}
 _FIRST_CHUNKS: Final = 8192
 """Chunks of frames to begin with: 2 MiB that are touched only as they are used."""
 
@@ -32,6 +40,7 @@ class State:
     flows: Column
     marks: Column
     control: Column
+    telemetry: Column
     order: Column
     hops: Column
     back: Column
@@ -48,9 +57,9 @@ class State:
     def arguments(self) -> tuple[Column, ...]:
         """Return the arrays in the order that the kernels take them."""
         return (
-            self.ports, self.queues, self.nodes, self.flows, self.marks, self.control, self.order,
-            self.hops, self.back, self.doors, self.due, self.store, self.chain,
-            self.run, self.settings, self.parameters, self.heap,
+            self.ports, self.queues, self.nodes, self.flows, self.marks, self.control,
+            self.telemetry, self.order, self.hops, self.back, self.doors, self.due, self.store,
+            self.chain, self.run, self.settings, self.parameters, self.heap,
         )  # fmt: skip
 
 
@@ -77,6 +86,8 @@ def pack(
     rows, order = _flow_rows(network, flows, ports, port_of_link)
     _cut(rows, flows.sizes, settings)
     packets = int(rows[:, at.S_TOTAL].sum()) if settings.reliability == "sr" else 1
+    control = _control_rows(network, flows, ports[rows[:, at.S_PORT], at.P_RATE], rows, settings)
+    telemetry = _telemetry(rows, settings)
     hops = _hops(network, port_of_link)
     doors = _door_rows(settings, ports, rows, order)
     due = np.full(len(counts), at.NEVER, np.int64)
@@ -90,7 +101,7 @@ def pack(
     state = State(
         aligned(ports), aligned(_queue_rows(limits, link_of_port, settings)),
         aligned(_node_rows(settings, counts)), aligned(rows), np.zeros(packets, np.uint8),
-        _control_rows(ports[rows[:, at.S_PORT], at.P_RATE]), order, hops,
+        control, telemetry, order, hops,
         np.where(hops >= 0, ports[hops, at.P_PEER], -1).astype(np.int32), aligned(doors),
         due, np.zeros((0, at.FRAME), np.int64), np.zeros(0, np.int64), run,
         _settings_row(settings, window), _parameters(settings),
@@ -213,17 +224,62 @@ def _cut(rows: Column, sizes: Column, settings: PacketSettings) -> None:
         rows[:, at.S_BITS] = np.cumsum(packets) - packets
 
 
-def _control_rows(rate: Column) -> Column:
+def _control_rows(
+    network: PacketNetwork,
+    flows: PacketFlows,
+    rate: Column,
+    flow_rows: Column,
+    settings: PacketSettings,
+) -> Column:
     rows = np.zeros((len(rate), at.CONTROL), np.float64)
     rows[:, [at.K_RATE, at.K_TARGET, at.K_LINE]] = rate[:, None]
     rows[:, at.K_ALPHA] = 1.0
     rows[:, [at.K_ALPHA_AT, at.K_RISE_AT]] = float(at.NEVER)
+    if settings.congestion in {"none", "dcqcn"}:
+        return rows
+    base, hops = idle_round_trips(network, flows, settings)
+    frame = settings.payload + settings.header
+    products = base.astype(np.float64) * rate.astype(np.float64) / 8e12
+    factor = settings.nscc.most if settings.congestion == "nscc" else 1.0
+    rows[:, at.K_BASE] = base
+    rows[:, at.K_FRAME] = frame
+    rows[:, at.K_MOST] = np.maximum(factor * products, frame)
+    rows[:, at.K_WINDOW] = rows[:, at.K_REFERENCE] = rows[:, at.K_MOST]
+    if settings.congestion == "swift":
+        rows[:, at.K_TARGET] = base + settings.swift.hop_allowance * hops
+    flow_rows[:, at.S_WINDOW] = np.maximum(1, rows[:, at.K_WINDOW] / frame).astype(np.int64)
     return rows
+
+
+def idle_round_trips(
+    network: PacketNetwork, flows: PacketFlows, settings: PacketSettings
+) -> tuple[Column, Column]:
+    """Return each flow's round trip over its idle first path in ps, and that path's hops."""
+    rate = network.rate[network.links]
+    frame, control = settings.payload + settings.header, settings.control
+    each = 2 * network.delay[network.links]
+    each = each + -(-(frame * 8 * PS_PER_SECOND) // rate) - (-(control * 8 * PS_PER_SECOND) // rate)
+    sums = np.concatenate([[0], np.cumsum(each)])
+    first = network.offsets[flows.first_path]
+    last = network.offsets[flows.first_path + 1]
+    return sums[last] - sums[first], last - first
+
+
+def _telemetry(rows: Column, settings: PacketSettings) -> Column:
+    """Return HPCC's rows, of each flow one for each hop of a window of packets, and the last."""
+    if settings.congestion != "hpcc":
+        return np.zeros((1, at.TELEMETRY), np.int64)
+    slots = np.minimum(rows[:, at.S_TOTAL], rows[:, at.S_WINDOW] + 1)
+    needed = (rows[:, at.S_STRIDE] - 1) * (slots + 1)
+    rows[:, at.S_SLOTS] = slots
+    rows[:, at.S_SEEN_AT] = np.cumsum(needed) - needed
+    return np.zeros((int(needed.sum()), at.TELEMETRY), np.int64)
 
 
 def _parameters(settings: PacketSettings) -> Column:
     row = np.zeros(at.PARAMETERS, np.float64)
-    dcqcn = settings.dcqcn
+    dcqcn, hpcc, swift, nscc = settings.dcqcn, settings.hpcc, settings.swift, settings.nscc
+    alpha, off = spread_law(swift)
     for column, value in {
         at.D_G: dcqcn.g,
         at.D_RAI: dcqcn.additive_increase,
@@ -234,9 +290,29 @@ def _parameters(settings: PacketSettings) -> Column:
         at.D_FAST: dcqcn.fast_recovery,
         at.D_LEAST: dcqcn.least_rate,
         at.D_NOTICE_PERIOD: dcqcn.notice_period,
+        at.D_ETA: hpcc.eta,
+        at.D_STAGES: hpcc.stages,
+        at.D_SHARERS: hpcc.sharers,
+        at.D_RISE: swift.rise,
+        at.D_BETA: nscc.beta if settings.congestion == "nscc" else swift.beta,
+        at.D_MOST_CUT: swift.most_cut,
+        at.D_FS_ALPHA: alpha,
+        at.D_FS_OFF: off,
+        at.D_FS_RANGE: swift.spread,
+        at.D_FS_LEAST: swift.spread_least,
+        at.D_TARGET: nscc.target,
+        at.D_SMOOTH: nscc.smooth,
+        at.D_GAIN: nscc.gain,
+        at.D_FAIR: nscc.fair,
     }.items():
         row[column] = value
     return row
+
+
+def spread_law(swift: Swift) -> tuple[float, float]:
+    """Return a and b of Swift's a / sqrt(window) - b: its whole range at the least window."""
+    alpha = swift.spread / (swift.spread_least**-0.5 - swift.spread_most**-0.5)
+    return alpha, alpha * swift.spread_most**-0.5
 
 
 def _hops(network: PacketNetwork, port_of_link: Column) -> Column:
@@ -287,7 +363,7 @@ def _settings_row(settings: PacketSettings, window: int) -> Column:
         at.C_SEED: settings.seed,
         at.C_INORDER: int(not settings.spray),
         at.C_TRIM: int(settings.trim),
-        at.C_CC: {"none": at.NO_CONTROL, "dcqcn": at.DCQCN}[settings.congestion],
+        at.C_CC: _LAWS[settings.congestion],
         at.C_HYSTERESIS: settings.hysteresis,
     }.items():
         row[column] = value

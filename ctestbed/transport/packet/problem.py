@@ -11,6 +11,8 @@ from ctestbed.transport.packet.kernels_layout import NEVER
 
 Column: TypeAlias = NDArray[Any]
 
+CongestionControl: TypeAlias = Literal["none", "dcqcn", "hpcc", "swift", "nscc"]
+
 BIT_TIMES_OF_QUANTUM: Final = 512
 MAX_QUANTA: Final = 65535
 _PUBLISHED: Final = DcqcnParameters()
@@ -75,6 +77,52 @@ class DCQCN:
 
 
 @dataclass(frozen=True, slots=True)
+class HPCC:
+    """Parameters of HPCC (SIGCOMM 2019): eta and the additive rounds are the paper's.
+
+    `sharers` divides what one additive round may add over all; its value is ours.
+    """
+
+    eta: float = 0.95
+    stages: float = 5.0
+    sharers: float = 100.0
+
+
+@dataclass(frozen=True, slots=True)
+class Swift:
+    """Parameters of Swift (SIGCOMM 2020); the form is the paper's, the values are ours.
+
+    Target: the idle round trip, `hop_allowance` ps for each hop, and up to `spread` ps for windows
+    between `spread_most` and `spread_least` packets. Windows rise by `rise` packets a round trip.
+    """
+
+    rise: float = 1.0
+    beta: float = 0.8
+    most_cut: float = 0.5
+    hop_allowance: float = 1e6
+    spread: float = 20e6
+    spread_least: float = 0.1
+    spread_most: float = 100.0
+
+
+@dataclass(frozen=True, slots=True)
+class NSCC:
+    """Parameters of a window law in the manner of UEC's NSCC; the values are ours.
+
+    `target` is the queueing wanted, in idle round trips; `gain` and `fair` are packets a round trip
+    where nothing waits, and where delay is high but nothing is marked; `beta` bounds a cut.
+    """
+
+    target: float = 0.75
+    gain: float = 4.0
+    fair: float = 0.5
+    beta: float = 0.8
+    smooth: float = 0.125
+    most: float = 1.5
+    """Most bytes in flight, in bandwidth-delay products."""
+
+
+@dataclass(frozen=True, slots=True)
 class PacketSettings:
     """How frames are formed, queued, paused and repeated. Sizes in bytes, times in ps."""
 
@@ -102,8 +150,11 @@ class PacketSettings:
     """Of 2**32: the chance of a mark just below `mark_all`."""
     max_in_flight: int = NEVER
     trim: bool = False
-    congestion: Literal["none", "dcqcn"] = "none"
+    congestion: CongestionControl = "none"
     dcqcn: DCQCN = DCQCN()
+    hpcc: HPCC = HPCC()
+    swift: Swift = Swift()
+    nscc: NSCC = NSCC()
     seed: int = 1
 
 

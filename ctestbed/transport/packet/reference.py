@@ -23,7 +23,8 @@ from ctestbed.transport.packet.problem import (
     PacketSettings,
     PortRecord,
 )
-from ctestbed.transport.packet.reference_state import Flow, Frame, Node, Port, Queue
+from ctestbed.transport.packet.reference_control import follow, notice, pace
+from ctestbed.transport.packet.reference_state import Flow, Frame, Node, Port, Queue, Seen
 
 WAKE: Final = 0
 ARRIVAL: Final = 1
@@ -89,8 +90,28 @@ class Simulation:
             int(flows.classes[index]), int(flows.starts[index]), self.settings.max_in_flight,
         )  # fmt: skip
         flow.line = flow.rate = flow.target = float(port.rate)
+        if self.settings.congestion not in {"none", "dcqcn"}:
+            self._widen(flow, network)
         port.flows.append(flow)
         return flow
+
+    def _widen(self, flow: Flow, network: PacketNetwork) -> None:
+        """Give a flow of a window law its first window: what an idle path holds."""
+        settings = self.settings
+        frame, control = settings.payload + settings.header, settings.control
+        for link in flow.paths[0]:
+            bits = 8 * PS_PER_SECOND
+            rate = int(network.rate[link])
+            flow.base += 2 * int(network.delay[link]) - -frame * bits // rate
+            flow.base -= -control * bits // rate
+        flow.frame, flow.hops = float(frame), len(flow.paths[0])
+        factor = settings.nscc.most if settings.congestion == "nscc" else 1.0
+        flow.widest = max(factor * (flow.base * flow.line / 8e12), flow.frame)
+        flow.wide = flow.reference = flow.widest
+        flow.window = max(1, int(flow.wide / flow.frame))
+        flow.slots = min(flow.packets, flow.window + 1)
+        if settings.congestion == "swift":
+            flow.target = flow.base + settings.swift.hop_allowance * flow.hops
 
     # Events.
 
@@ -180,6 +201,10 @@ class Simulation:
         return wake
 
     def _launch_data(self, port: Port, queue: Queue, frame: Frame) -> None:
+        if self.settings.congestion == "hpcc" and frame.flow is not None:
+            key = frame.number % frame.flow.slots, frame.hop
+            seen = Seen(queue.waiting, queue.sent_bytes, self.now, port.rate)
+            frame.flow.telemetry[key] = seen
         queue.sent_bytes += frame.size
         queue.sent_frames += 1
         self.data_hops += 1
@@ -198,8 +223,7 @@ class Simulation:
         if not self._may_send(flow):
             flow.port.ring.remove(flow)
             flow.ready = False
-        if settings.congestion == "dcqcn":
-            self._pace(flow, settings.header + settings.payload)
+        flow.paced = pace(flow, settings, self.now)
         if settings.retry < NEVER and flow.deadline == NEVER:
             flow.deadline = self.now + settings.retry
             self._set_timer(flow.port, flow.deadline)
@@ -237,9 +261,11 @@ class Simulation:
             flow.finish = self.now
             flow.deadline = NEVER
             self.open -= 1
-            if flow.ready:
-                flow.port.ring.remove(flow)
-        elif not flow.ready and self._may_send(flow):
+        may_send = flow.finish < 0 and self._may_send(flow)
+        if flow.ready and not may_send:
+            flow.port.ring.remove(flow)
+            flow.ready = False
+        elif not flow.ready and may_send:
             self._enter_ring(flow)
             self._serve(flow.port)
 
@@ -277,51 +303,6 @@ class Simulation:
             else:
                 self._set_timer(port, queue.ask_at)
 
-    # DCQCN: what its timers would have done is done when the rate is next needed.
-
-    def _catch_up(self, flow: Flow) -> None:
-        dcqcn = self.settings.dcqcn
-        while flow.alpha_at <= self.now:
-            flow.alpha *= 1.0 - dcqcn.g
-            flow.alpha_at += dcqcn.alpha_period
-        while flow.rise_at <= self.now:
-            flow.times += 1.0
-            flow.rise_at += dcqcn.rise_period
-            self._rise(flow)
-            if flow.rate >= flow.line:
-                flow.rise_at = float(NEVER)
-
-    def _rise(self, flow: Flow) -> None:
-        dcqcn = self.settings.dcqcn
-        past = min(flow.times, flow.rounds) - dcqcn.fast_recovery
-        if past > 0:
-            flow.target += past * dcqcn.hyper_increase
-        elif max(flow.times, flow.rounds) > dcqcn.fast_recovery:
-            flow.target += dcqcn.additive_increase
-        flow.target = min(flow.target, flow.line)
-        flow.rate = min((flow.rate + flow.target) * 0.5, flow.line)
-
-    def _notice(self, flow: Flow) -> None:
-        dcqcn = self.settings.dcqcn
-        self._catch_up(flow)
-        flow.target = flow.rate
-        flow.rate = max(flow.rate * (1.0 - flow.alpha * 0.5), dcqcn.least_rate)
-        flow.alpha = (1.0 - dcqcn.g) * flow.alpha + dcqcn.g
-        flow.alpha_at = self.now + dcqcn.alpha_period
-        flow.rise_at = self.now + dcqcn.rise_period
-        flow.times = flow.rounds = flow.towards = 0.0
-
-    def _pace(self, flow: Flow, size: int) -> None:
-        self._catch_up(flow)
-        flow.paced = self.now
-        if flow.rate < flow.line:
-            flow.towards += size
-            if flow.towards >= self.settings.dcqcn.rise_bytes:
-                flow.towards -= self.settings.dcqcn.rise_bytes
-                flow.rounds += 1.0
-                self._rise(flow)
-            flow.paced = self.now + int(size * 8.0e12 / flow.rate)
-
     # A node: frames come in.
 
     def _arrive(self, port: Port, frame: Frame) -> None:
@@ -351,9 +332,15 @@ class Simulation:
             back.control.append(frame)
             self._serve(back)
         elif frame.kind == "notice":
-            self._notice(frame.flow)
+            notice(frame.flow, self.settings.dcqcn, self.now)
         else:
-            self._acknowledge(frame.flow, frame.number, gap=frame.kind == "nak")
+            number = frame.number - (self.settings.reliability == "gbn")
+            lost = frame.kind == "nak"
+            follow(
+                frame.flow, self.settings, number, self.now, frame.stamp,
+                lost=lost, marked=frame.marked,
+            )  # fmt: skip
+            self._acknowledge(frame.flow, frame.number, gap=lost)
 
     def _heed(self, queue: Queue, *, stop: bool) -> None:
         settings = self.settings
@@ -489,7 +476,7 @@ class Simulation:
             port.control.append(
                 Frame(
                     kind, self.settings.control, flow, what, frame.path, frame.hop, frame.klass,
-                    frame.stamp,
+                    frame.stamp, frame.marked,
                 )
             )  # fmt: skip
         if answers:

@@ -25,6 +25,16 @@ class Frame:
     """Of a pause frame: which classes hear, and whether they must stop."""
 
 
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What a packet saw as it left: bytes left waiting, bytes sent before it, ps, bit/s."""
+
+    queue: int
+    sent: int
+    time: int
+    rate: int
+
+
 @dataclass(slots=True)
 class Queue:
     """A class of a port: `frames` wait to leave by it, `entered` bytes came in by it."""
@@ -127,3 +137,20 @@ class Flow:
     times: float = 0.0
     rounds: float = 0.0
     towards: float = 0.0
+    frame: float = 0.0
+    base: float = 0.0
+    hops: int = 0
+    slots: int = 1
+    wide: float = 0.0
+    widest: float = 0.0
+    last_change: float = 0.0
+    stage: float = 0.0
+    reference: float = 0.0
+    use: float = 0.0
+    got: float = 0.0
+    lost: bool = False
+    waited: float = 0.0
+    cut_at: float = 0.0
+    telemetry: dict[tuple[int, int], Seen] = field(default_factory=dict)
+    """HPCC: what packets saw, by their number modulo `slots` and the hop."""
+    seen_before: dict[int, Seen] = field(default_factory=dict)
