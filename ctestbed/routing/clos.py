@@ -66,22 +66,26 @@ def route_flows(
 ) -> Paths:
     """Route each flow between two different endpoints.
 
-    `label` tells apart flows of one pair (zeros if left out); only `ecmp` looks at it and `seed`.
+    `label` tells apart flows of one pair, and for `sweep` is the turn of a path (zeros if left
+    out); `balanced` looks neither at it nor at `seed`.
 
     Raises:
         InputError: two endpoints with no path between them, named; or a fabric without tiers.
     """
     _require_arithmetic(topology)
     labels = np.zeros(len(source), np.int64) if label is None else label
-    keys = flow_keys(source, destination, labels, seed)
+    hashed = np.zeros_like(labels) if spread == "sweep" else labels
+    keys = flow_keys(source, destination, hashed, seed)
     grid = np.full((len(source), LONGEST), _NONE, np.int64)
     candidates = np.ones(len(source), np.int64)
     plane, digit = _choose_planes(topology, source, destination, keys, spread)
+    digit = labels if spread == "sweep" else digit
 
     def choose(rows: Column, salt: int, count: int, digits: Column) -> Column:
-        if spread == "ecmp":
-            return hashed_choice(keys[rows], salt, count)
-        return digits % count
+        if spread == "balanced":
+            return digits % count
+        drawn = hashed_choice(keys[rows], salt, count)
+        return drawn if spread == "ecmp" else (drawn + digits) % count
 
     sites = np.stack([topology.site_of(source), topology.site_of(destination), plane], axis=1)
     groups, member = np.unique(sites, axis=0, return_inverse=True)
@@ -123,7 +127,7 @@ def _choose_planes(
     """Return each flow's plane, and the number whose digits make its balanced choices."""
     digit = topology.port_of(destination)
     if topology.split:
-        if spread == "ecmp":
+        if spread != "balanced":
             return hashed_choice(keys, PLANE, topology.planes), digit
         return digit % topology.planes, digit // topology.planes
     plane, other = topology.plane_of(source), topology.plane_of(destination)

@@ -7,6 +7,9 @@ ecmp      Every choice of a flow draws `mix64(key ^ mix64(salt)) mod n`, where `
           function, so paths are the same on every machine.
 balanced  Every choice takes a digit of the destination's port number (D-mod-k). Ports under one
           leaf differ in their digits, so a shift loads every cable alike.
+sweep     Paths of one flow in turn: the first is hashed as in ecmp, but for the label, and path t
+          is the one t choices on, so that any run of paths is spread as evenly as can be. All
+          paths of a flow lie in one plane.
 """
 
 from typing import Any, Final, Literal, TypeAlias
@@ -16,7 +19,7 @@ from numpy.typing import NDArray
 
 from ctestbed.core.mix import mix64
 
-Spread: TypeAlias = Literal["balanced", "ecmp"]
+Spread: TypeAlias = Literal["balanced", "ecmp", "sweep"]
 Column: TypeAlias = NDArray[Any]
 
 PLANE: Final = 1

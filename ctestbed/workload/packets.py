@@ -277,7 +277,7 @@ def _route(
         topology,
         np.repeat(flows.source, copies),
         np.repeat(flows.destination, copies),
-        spread="ecmp",
+        spread="sweep",
         seed=options.seed,
         label=np.tile(np.arange(copies), len(flows)),
     )

@@ -80,12 +80,13 @@ class DCQCN:
 class HPCC:
     """Parameters of HPCC (SIGCOMM 2019): eta and the additive rounds are the paper's.
 
-    `sharers` divides what one additive round may add over all; its value is ours.
+    `sharers` divides what one additive round may add over all; its value is ours: with many more
+    an incast is slow to take up what those that finish leave.
     """
 
     eta: float = 0.95
     stages: float = 5.0
-    sharers: float = 100.0
+    sharers: float = 3.0
 
 
 @dataclass(frozen=True, slots=True)
