@@ -75,7 +75,7 @@ def transfer(
         Literal["none", "dcqcn", "hpcc", "swift", "nscc"] | None,
         typer.Option(
             "--cc",
-            help="Packets: congestion control; none if left out. nscc is by ECN and delay, as UEC's.",
+            help="Packets: congestion control; none if left out. nscc is like UEC's.",
             show_default=False,
         ),
     ] = None,
@@ -125,6 +125,15 @@ def transfer(
     horizon: Annotated[
         str | None, typer.Option("--horizon", metavar="TIME", help="Packets: end here; 1h.")
     ] = None,
+    fail: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--fail",
+            metavar="SPEC",
+            help="Packets, again for more: down:LINK@FROM..UNTIL, flap, storm, slow or loss; "
+            "such as down:pod-0/leaf-0~pod-0/spine-1@1ms..2ms.",
+        ),
+    ] = None,
 ) -> Reply:
     """Drive traffic over a fabric, as fluid or as packets, and tell when each flow completes."""
     options: dict[str, Any] = {
@@ -138,6 +147,7 @@ def transfer(
         "queue": queue,
         "retry": retry,
         "horizon": horizon,
+        "fail": tuple(fail) if fail else None,
     }
     given = {name: value for name, value in options.items() if value is not None}
     if engine == "packet" or spread not in {None, "balanced", "ecmp"} or given:

@@ -69,14 +69,15 @@ def engine(function: Callable[..., Any]) -> Callable[..., Any]:
     compiled: Callable[..., Any] = numba.njit(**_UNCOUNTED, cache=CACHE_DIRECTORY is not None)(
         function
     )
-    return _indexed_from_zero(compiled)
+    return compiled
 
 
-def _indexed_from_zero(compiled: Any) -> Callable[..., Any]:
-    """Compile `compiled` without the handling of indices that count from the end.
+def indexed_from_zero(compiled: Any) -> Callable[..., Any]:
+    """Compile an `engine` or `inner` without the handling of indices that count from the end.
 
     That is five instructions wherever a row is found by a number that was read from a table, and a
-    fifth to a third of the packet engine's time. Its kernels use no such index.
+    fifth to a third of the packet engine's time. A kernel so compiled must use no such index: it
+    would read before the table.
     """
     function: Callable[..., Any] = compiled
     if not hasattr(compiled, "compile"):  # plain Python: NUMBA_DISABLE_JIT
@@ -142,4 +143,4 @@ def inner(function: Callable[..., Any]) -> Callable[..., Any]:
     compiled: Callable[..., Any] = numba.njit(
         **_UNCOUNTED, **_NO_WRAPPERS, cache=CACHE_DIRECTORY is not None
     )(function)
-    return _indexed_from_zero(compiled)
+    return compiled

@@ -21,6 +21,7 @@ from ctestbed.topology.names import node_name
 from ctestbed.transport.packet.problem import CongestionControl
 from ctestbed.transport.problem import FlowOutcome
 from ctestbed.workload.drive import Transfer
+from ctestbed.workload.failures import Failure, failures_of, parse_failures
 from ctestbed.workload.packet_limits import configured_headroom
 from ctestbed.workload.packets import (
     FlowControl,
@@ -35,7 +36,6 @@ from ctestbed.workload.transfer import (
     PacketData,
     PortData,
     TransferRequest,
-    refuse_cuts,
     transfer_data,
 )
 
@@ -69,8 +69,9 @@ class PacketTransferRequest:
     queue: str | None = None
     retry: str | None = None
     horizon: str | None = None
+    fail: tuple[str, ...] = ()
 
-    def options(self, seed: int) -> PacketOptions:
+    def options(self, seed: int, failures: tuple[Failure, ...] = ()) -> PacketOptions:
         """Read the quantities.
 
         Raises:
@@ -96,6 +97,7 @@ class PacketTransferRequest:
             retry=time(self.retry, "--retry"),
             horizon=time(self.horizon, "--horizon"),
             seed=seed,
+            failures=failures,
         )
 
 
@@ -108,10 +110,12 @@ def run_packet_transfer(request: PacketTransferRequest) -> Result:
     loaded, topology = load_topology(request.testbed)
     seed = loaded.testbed.seed if request.seed is None else request.seed
     traffic = read_traffic(request.pattern, request.size, topology, seed)
+    failures = parse_failures(request.fail, topology)
     if traffic.file is not None:
-        refuse_cuts(traffic.file, "packet")
+        failures += failures_of(traffic.file, topology)
     configured, unknown = configured_headroom(loaded, topology)
-    run = drive_packets(topology, traffic.flows, request.options(seed), request.engine, configured)
+    options = request.options(seed, failures)
+    run = drive_packets(topology, traffic.flows, options, request.engine, configured)
     notes = [_unknown_headroom(name) for name in unknown] if _rests_on_testbed(request) else []
     findings = (*packet_findings(topology, run), *traffic.notes, *notes)
     broken = any(finding.severity == "error" for finding in findings)
@@ -161,13 +165,41 @@ def packet_findings(topology: Topology, run: PacketTransfer) -> list[Finding]:
         )
     unfinished = int((outcome.finish < 0).sum())
     if unfinished:
-        if outcome.stuck:
-            why, hint = "nothing can happen any more", "ports wait for each other in a circle"
+        circle = find_circle(outcome.waits)
+        if circle:
+            ends = " > ".join(_end(topology, link) for link in [*circle, circle[0]])
+            why = f"deadlock, each of these ports waits for room in the next: {ends}"
+            hint = "break the circle: routes that only go up and then down have none"
+        elif outcome.stuck:
+            why, hint = "nothing can happen any more", "a pause that nobody takes back holds them"
         else:
             why, hint = f"time ended at {format_time(outcome.now)}", "give a longer --horizon"
         message = f"{unfinished:,} of {len(outcome.finish):,} flows did not finish: {why}"
         found.append(Finding("CTB-S085", "error", message, None, hint))
     return found
+
+
+def find_circle(waits: tuple[tuple[int, int], ...]) -> list[int]:
+    """Return links that wait for each other in a circle, from the lowest on; [] if none do."""
+    after: dict[int, list[int]] = {}
+    for link, other in waits:
+        after.setdefault(link, []).append(other)
+    done: set[int] = set()
+    for start in sorted(after):
+        path, turns = [start], [iter(after.get(start, []))]
+        while path:
+            step = next(turns[-1], None)
+            if step is None:
+                done.add(path.pop())
+                turns.pop()
+            elif step in path:
+                circle = path[path.index(step) :]
+                least = circle.index(min(circle))
+                return circle[least:] + circle[:least]
+            elif step not in done:
+                path.append(step)
+                turns.append(iter(after.get(step, [])))
+    return []
 
 
 def _end(topology: Topology, link: int) -> str:
@@ -203,6 +235,8 @@ def packet_metrics(topology: Topology, run: PacketTransfer, prefix: str = "") ->
         metric("flows.unfinished", int((outcome.finish < 0).sum()), "flows"),
         metric("drops.lossless", lossless, "packets"),
         metric("drops.lossy", outcome.lost - lossless, "packets"),
+        metric("drops.down", outcome.perished, "frames"),
+        metric("drops.errors", outcome.erred, "frames"),
         metric("packets.trimmed", outcome.trimmed, "packets"),
         metric("packets.resent", int(outcome.resent.sum()), "packets"),
         metric("pauses.count", int(ports.pauses.sum()), "pauses"),

@@ -25,7 +25,9 @@ from ctestbed.transport.packet.problem import (
     PacketSettings,
 )
 from ctestbed.workload.drive import turns
+from ctestbed.workload.failures import Failure
 from ctestbed.workload.flows import Flows
+from ctestbed.workload.harm import afflict, slow_down
 
 FlowControl: TypeAlias = Literal["pfc", "none"]
 Reliability: TypeAlias = Literal["gbn", "sr"]
@@ -66,6 +68,7 @@ class PacketOptions:
     retry: int | None = None
     horizon: int | None = None
     seed: int = 1
+    failures: tuple[Failure, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +118,7 @@ def drive_packets(
     if pairs > 1:
         flows = _divide(flows, pairs)
     paths, first, count = _route(topology, flows, options)
-    network = _network(topology, paths)
+    network = slow_down(_network(topology, paths), options.failures)
     settings = _settings(options, network, int(flows.classes.max(initial=0)) + 1)
     limits = _limits(network, options, settings, configured)
     packet_flows = PacketFlows(
@@ -124,8 +127,8 @@ def drive_packets(
     if engine == "auto":
         hops = -(-flows.sizes // options.payload) * np.diff(paths.offsets)[first]
         engine = "reference" if int(hops.sum()) <= SMALL_RUN else "packet"
-    problem = network, packet_flows, limits, settings
     horizon = _horizon(options)
+    problem = network, packet_flows, limits, afflict(settings, options.failures, horizon)
     if engine == "reference":
         from ctestbed.transport.packet.reference import simulate_reference
 
@@ -247,7 +250,7 @@ def _check(options: PacketOptions) -> None:
 
 def _horizon(options: PacketOptions) -> int:
     if options.horizon is None:
-        return 3600 * PS_PER_SECOND
+        return (10 if options.failures else 3600) * PS_PER_SECOND
     if options.horizon <= 0:
         raise InputError(
             "CTB-S081",

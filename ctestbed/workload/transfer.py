@@ -184,7 +184,7 @@ def refuse_cuts(file: FlowFile, engine: str = "flow") -> None:
             f"{file.source.name!r} cuts {len(file.cuts)} cables, and the {engine} engine drives a "
             "fabric that is whole",
             where=file.source.where(file.cuts[0].line),
-            hint="leave the `failure` lines out",
+            hint="`--engine packet` drives it; or leave the `failure` lines out",
         )
 
 

@@ -208,3 +208,45 @@ def test_what_cannot_be_run_is_refused(
         run(testbed, pattern, size, **options)
     assert refusal.value.code == code
     assert refusal.value.hint
+
+
+def test_cables_that_a_matrix_leaves_out_are_dead_from_the_start(tmp_path: Path) -> None:
+    path = tmp_path / "cut.cm"
+    path.write_text(
+        "Nodes 128\nConnections 1\nFailures 16\n0->127 start 0 size 40000\n"
+        + "".join(
+            f"failure switch_type AGG switch_id {switch} link_id {link}\n"
+            for switch in range(4)
+            for link in range(4)
+        )
+    )
+    result = run("fat-tree-128", str(path), "40kB", retry="1ms", horizon="10ms")
+    found = figures(result)
+    assert found["flows.unfinished"] == 1
+    # Ten packets, at once and after each of nine milliseconds, all lost on the way to a core.
+    assert found["drops.down"] == 100
+    assert found["drops.lossless"] == 0
+    assert result.exit_code == ExitCode.INVARIANT_BROKEN
+
+
+def test_a_slow_receiver_takes_no_more_than_its_rate() -> None:
+    found = figures(run("lab-128", "incast:4", "100kB", fail=("slow:h000,rate=1Gbps",)))
+    # Four times 25 packets of 4,064 B at 1 Gb/s.
+    assert 100 * 4064 * 8000 < found["fct.max"] < 100 * 4064 * 8000 * 1.01
+    assert found["drops.lossless"] == found["flows.unfinished"] == 0
+
+
+@pytest.mark.parametrize(
+    ("spec", "code"),
+    [
+        ("slow:h000@1us,rate=1Gbps", "CTB-S111"),
+        ("slow:h000,rate=100Gbps", "CTB-S111"),
+        ("flap:leaf-00~spine-0,down=1ns,up=1ns", "CTB-S110"),
+        ("nonsense", "CTB-S045"),
+        ("down:leaf-00~leaf-01", "CTB-S046"),
+    ],
+)
+def test_failures_that_cannot_be_are_refused(spec: str, code: str) -> None:
+    with pytest.raises(InputError) as caught:
+        run("lab-128", "incast:4", "40kB", fail=(spec,))
+    assert caught.value.code == code

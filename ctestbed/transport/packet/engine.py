@@ -7,7 +7,7 @@ from functools import cache
 import numpy as np
 
 from ctestbed.transport.packet import kernels_layout as at
-from ctestbed.transport.packet.pack import State, grow, pack
+from ctestbed.transport.packet.pack import CHUNK, State, grow, pack
 from ctestbed.transport.packet.problem import (
     LinkClassLimits,
     PacketFlows,
@@ -68,12 +68,33 @@ def _unpack(state: State, code: int, cpu: float) -> PacketOutcome:
         now=int(run[at.X_LAST]),
         lost=int(run[at.X_LOST]),
         trimmed=int(run[at.X_TRIMMED]),
+        perished=int(run[at.X_PERISHED]),
+        erred=int(run[at.X_ERRED]),
         data_hops=int(run[at.X_DATA_HOPS]),
         control_hops=int(run[at.X_CONTROL_HOPS]),
         ports=_record(state),
+        waits=_waits(state) if code == at.STUCK else (),
         events=int(run[at.X_EVENTS]),
         cpu=cpu,
     )
+
+
+def _waits(state: State) -> tuple[tuple[int, int], ...]:
+    """Return which waiting links wait for which, by the frames that wait in each queue."""
+    classes = int(state.settings[at.C_CLASSES])
+    found = set()
+    for queue in np.flatnonzero(state.queues[:, at.Q_COUNT]).tolist():
+        port, klass = divmod(queue, classes)
+        slot = int(state.queues[queue, at.Q_HEAD])
+        for _ in range(int(state.queues[queue, at.Q_COUNT])):
+            entered = int(state.store[slot, at.F_PLACE]) >> 8 & 0xFFFFFF
+            if state.queues[entered * classes + klass, at.Q_OFF]:
+                came_by = state.link_of_port[state.ports[entered, at.P_PEER]]
+                found.add((int(came_by), int(state.link_of_port[port])))
+            slot += 1
+            if slot % CHUNK == 0:
+                slot = int(state.chain[slot // CHUNK - 1]) * CHUNK
+    return tuple(sorted(found))
 
 
 def _record(state: State) -> PortRecord:

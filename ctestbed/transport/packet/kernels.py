@@ -6,9 +6,7 @@ settled node after node, each node's state staying in cache while its events are
 of (time, rank, port): transmitters that fall free, then arrivals, then timers.
 """
 
-import numpy as np
-
-from ctestbed.core.jit import engine, inner, part, prefetch
+from ctestbed.core.jit import engine, indexed_from_zero, inner, part, prefetch
 from ctestbed.transport.packet import kernels_layout as at
 from ctestbed.transport.packet.kernels_control import notice
 from ctestbed.transport.packet.kernels_flow import (
@@ -17,6 +15,7 @@ from ctestbed.transport.packet.kernels_flow import (
     receive_in_order,
     tick,
 )
+from ctestbed.transport.packet.kernels_harm import drawn, perishes
 from ctestbed.transport.packet.kernels_port import (
     add_control,
     ask,
@@ -66,6 +65,7 @@ def release(ports, queues, nodes, doors, settings, node, port, now):
     return queue // classes
 
 
+@indexed_from_zero
 @inner
 def reconcile(ports, queues, nodes, node, now):
     """Give back the bytes of all frames that have left a node's ports and wait to be counted."""
@@ -117,6 +117,7 @@ def admit(ports, queues, nodes, doors, settings, node, port, out, klass, size, n
     return verdict
 
 
+@indexed_from_zero
 @inner
 def lose(queues, run, settings, port, klass, now):
     """Count a frame that found no room."""
@@ -130,6 +131,7 @@ def lose(queues, run, settings, port, klass, now):
     run[at.X_LOST] += 1
 
 
+@indexed_from_zero
 @inner
 def heed(queues, doors, settings, port, now, order):
     """Take a pause frame: classes in `order >> 32` hear, those in `order` must stop."""
@@ -170,6 +172,7 @@ def enqueue(ports, queues, store, chain, settings, run, out, klass, flow, place,
     queues[queue, at.Q_MAX] = max(queues[queue, at.Q_MAX], queues[queue, at.Q_BYTES])
 
 
+@indexed_from_zero
 @inner
 def draw_mark(queues, settings, queue, link, waiting):
     """Decide whether a frame that finds `waiting` bytes is marked: RED between two bounds.
@@ -178,15 +181,10 @@ def draw_mark(queues, settings, queue, link, waiting):
     """
     if waiting >= settings[at.C_KMAX]:
         return True
-    z = np.uint64(settings[at.C_SEED]) + np.uint64(link) * np.uint64(0x9E3779B97F4A7C15)
-    drawn = np.uint64(queues[queue, at.Q_FRAMES] + queues[queue, at.Q_COUNT])
-    z += drawn * np.uint64(0xD1B54A32D192ED03)
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    z = z ^ (z >> np.uint64(31))
+    count = queues[queue, at.Q_FRAMES] + queues[queue, at.Q_COUNT]
     span = settings[at.C_KMAX] - settings[at.C_KMIN]
     chance = settings[at.C_PMAX] * (waiting - settings[at.C_KMIN]) // span
-    return np.int64(z >> np.uint64(32)) < chance
+    return drawn(settings, link, count) < chance
 
 
 @part
@@ -357,6 +355,7 @@ def send_on(
     return -1
 
 
+@indexed_from_zero
 @inner
 def again(ports, queues, doors, settings, port, now):
     """Say again the pauses of this port that are about to run out."""
@@ -385,8 +384,8 @@ def arm(ports, doors, heap, size, first, count, until, begin, queue, now):
 
 @part
 def settle(
-    ports, queues, nodes, flows, marks, control, telemetry, order, hops, back, doors, due, store,
-    chain, run, settings, parameters, heap, node,
+    ports, queues, nodes, flows, marks, control, telemetry, harms, order, hops, back, doors,
+    due, store, chain, run, settings, parameters, heap, node,
 ):  # fmt: skip
     """Compute all events of one node in this window."""
     begin, until = run[at.X_NOW], run[at.X_UNTIL]
@@ -430,10 +429,16 @@ def settle(
                 follows = (coming - begin) << TIME_SHIFT | RANK_ARRIVAL << RANK_SHIFT | port - first
             run[at.X_EVENTS] += 1
             run[at.X_LAST] = max(run[at.X_LAST], now)
-            target, sooner, paused = arrive(
-                ports, queues, nodes, flows, marks, control, telemetry, hops, back, doors, due,
-                store, chain, run, settings, parameters, node, port, now, flow, place, stamp,
-            )  # fmt: skip
+            lost = False
+            if now >= doors[port, at.W_HARM]:
+                lost = perishes(ports, doors, harms, run, settings, port, now, place, stamp)
+            paused = 0
+            if not lost:
+                target, sooner, paused = arrive(
+                    ports, queues, nodes, flows, marks, control, telemetry, hops, back, doors,
+                    due, store, chain, run, settings, parameters, node, port, now, flow, place,
+                    stamp,
+                )  # fmt: skip
             if paused:
                 tell = port
                 queue = port * settings[at.C_CLASSES] + (place >> 2 & 7)
@@ -528,10 +533,11 @@ def reconcile_all(ports, queues, nodes, now):
         reconcile(ports, queues, nodes, node, now)
 
 
+@indexed_from_zero
 @engine
 def run_windows(
-    ports, queues, nodes, flows, marks, control, telemetry, order, hops, back, doors, due, store,
-    chain, run, settings, parameters, heap, horizon, budget,
+    ports, queues, nodes, flows, marks, control, telemetry, harms, order, hops, back, doors,
+    due, store, chain, run, settings, parameters, heap, horizon, budget,
 ):  # fmt: skip
     """Compute windows until all flows have finished, nothing is left to happen, or a halt.
 
@@ -562,8 +568,8 @@ def run_windows(
                     run[at.X_NODE] = node
                     return at.FULL
                 settle(
-                    ports, queues, nodes, flows, marks, control, telemetry, order, hops, back,
-                    doors, due, store, chain, run, settings, parameters, heap, node,
+                    ports, queues, nodes, flows, marks, control, telemetry, harms, order, hops,
+                    back, doors, due, store, chain, run, settings, parameters, heap, node,
                 )  # fmt: skip
                 if run[at.X_FAULT]:
                     return at.FAULT

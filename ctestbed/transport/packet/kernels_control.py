@@ -3,7 +3,7 @@
 Its timers cause no events: what they would have done by now is done when the rate is next needed.
 """
 
-from ctestbed.core.jit import inner, part
+from ctestbed.core.jit import indexed_from_zero, inner, part
 from ctestbed.transport.packet import kernels_layout as at
 
 BIT_PS = 8.0e12
@@ -39,6 +39,7 @@ def catch_up(control, parameters, flow, now):
             control[flow, at.K_RISE_AT] = 2.0**62
 
 
+@indexed_from_zero
 @inner
 def notice(control, parameters, flow, now):
     """Cut the rate on a congestion notice."""
@@ -55,6 +56,7 @@ def notice(control, parameters, flow, now):
     control[flow, at.K_BYTES] = 0.0
 
 
+@indexed_from_zero
 @inner
 def pace(control, parameters, flow, now, size):
     """Return when a flow that sends `size` bytes now may send again, in ps."""

@@ -1,10 +1,11 @@
 """The two ends of a flow: what a data packet, an acknowledgement and a timer make of it."""
 
-from ctestbed.core.jit import inner, part
+from ctestbed.core.jit import indexed_from_zero, inner, part
 from ctestbed.transport.packet import kernels_layout as at
 from ctestbed.transport.packet.kernels_port import enter_ring, leave_ring
 
 
+@indexed_from_zero
 @inner
 def receive_in_order(flows, run, settings, now, flow, number):
     """Take a data packet, go-back-N: one out of order is thrown away, its gap reported once.
@@ -30,6 +31,7 @@ def receive_in_order(flows, run, settings, now, flow, number):
     return at.ACK
 
 
+@indexed_from_zero
 @inner
 def receive_any(flows, marks, now, flow, number):
     """Take a data packet, selective repeat: each counts once, in any order.
@@ -79,6 +81,7 @@ def finish(ports, flows, run, now, flow):
     run[at.X_OPEN] -= 1
 
 
+@indexed_from_zero
 @inner
 def acknowledge(ports, flows, marks, run, settings, now, flow, number, kind):
     """Take an answer at the sender; return True if the flow may have something to send.
@@ -145,6 +148,7 @@ def retry(ports, flows, marks, run, settings, flow):
     settle_window(ports, flows, flow)
 
 
+@indexed_from_zero
 @inner
 def tick(ports, flows, marks, order, doors, run, settings, port, now):
     """Begin this port's flows that are due, and send again what was not acknowledged in time.

@@ -33,6 +33,17 @@ W_HEAD: Final = 0  # slot of the next frame to come; its time is NEVER until it 
 A_WAKE: Final = 1
 A_TIMER: Final = 2
 A_SPAN: Final = 3  # how long a pause lasts at the port's rate, 0: until taken back
+W_HARM: Final = 4  # when the wire first loses frames, NEVER if never
+W_HARMS: Final = 5  # the first row of `harms` that may still matter to it
+W_HARMS_END: Final = 6
+W_CAME: Final = 7  # frames that came since W_HARM
+
+# A time in which a wire loses frames.
+HARM: Final = 3
+H_FROM: Final = 0
+H_UNTIL: Final = 1
+H_SHARE: Final = 2  # chance of loss of 2**32; CUT: it carries nothing
+CUT: Final = 2**32
 
 # A port: one end of a cable; it sends on its own directed link and receives from its peer's. What
 # every frame touches is in the first line.
@@ -208,6 +219,8 @@ X_RESENT: Final = 13
 X_RESERVE: Final = 14  # chunks that one node may need in one window
 X_TRIMMED: Final = 15
 X_LAST: Final = 16  # time of the last arrival
+X_PERISHED: Final = 18  # frames lost on dead wires
+X_ERRED: Final = 19  # frames lost by chance
 X_FAULT: Final = 17  # 1 once the room for one window was too small: begin again with more
 COUNTERS: Final = 24
 

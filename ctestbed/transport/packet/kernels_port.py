@@ -1,6 +1,6 @@
 """A port: what it sends next, and the wire it sends it on."""
 
-from ctestbed.core.jit import inner, part
+from ctestbed.core.jit import indexed_from_zero, inner, part
 from ctestbed.transport.packet import kernels_layout as at
 from ctestbed.transport.packet.kernels_control import pace
 from ctestbed.transport.packet.kernels_store import drop_head, put, send
@@ -116,6 +116,7 @@ def leave_ring(ports, flows, port, flow):
     flows[flow, at.S_STATE] = at.HELD
 
 
+@indexed_from_zero
 @inner
 def pause_order(ports, queues, settings, port):
     """Take what the peer is to be told: classes that hear << 32 | those of them that must stop."""
@@ -149,6 +150,7 @@ def next_sender(ports, queues, flows, settings, port, now):
             return -1 - wake
 
 
+@indexed_from_zero
 @inner
 def make_packet(ports, flows, marks, control, doors, settings, parameters, port, now, flow):
     """Take the number of a flow's next packet, one to be sent again first; end the flow's turn."""
@@ -312,6 +314,7 @@ def serve(
     doors[port, at.A_WAKE] = min(doors[port, at.A_WAKE], wake)
 
 
+@indexed_from_zero
 @inner
 def ask(ports, queues, doors, settings, port, klass, now):
     """Have the state of a class said to the peer as soon as the transmitter is free."""

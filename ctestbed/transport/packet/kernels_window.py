@@ -4,11 +4,12 @@ Each acknowledgement may change a flow's window, in bytes with headers; what may
 counted in packets, and where less than the line rate is wanted the next packet is put off.
 """
 
-from ctestbed.core.jit import inner, part
+from ctestbed.core.jit import indexed_from_zero, inner, part
 from ctestbed.transport.packet import kernels_layout as at
 from ctestbed.transport.packet.kernels_control import BIT_PS
 
 
+@indexed_from_zero
 @inner
 def record(telemetry, flows, ports, queues, flow, number, place, out, queue, now):
     """Note what a data packet sees at a switch's port as it leaves: HPCC's telemetry."""
@@ -127,6 +128,7 @@ def follow_nscc(control, parameters, flow, now, delay, lost, marked):
     control[flow, at.K_WINDOW] = min(max(window, frame), control[flow, at.K_MOST])
 
 
+@indexed_from_zero
 @inner
 def follow(telemetry, flows, control, parameters, settings, flow, number, now, place, stamp, lost):
     """Let a flow's law take an answer: packet `number` came, or `lost`, sent at `stamp`."""
@@ -145,6 +147,7 @@ def follow(telemetry, flows, control, parameters, settings, flow, number, now, p
     flows[flow, at.S_WINDOW] = max(1, window)
 
 
+@indexed_from_zero
 @inner
 def put_off(control, flow, now, size):
     """Return when a flow that sends `size` bytes now may send again."""

@@ -41,6 +41,7 @@ class State:
     marks: Column
     control: Column
     telemetry: Column
+    harms: Column
     order: Column
     hops: Column
     back: Column
@@ -58,8 +59,8 @@ class State:
         """Return the arrays in the order that the kernels take them."""
         return (
             self.ports, self.queues, self.nodes, self.flows, self.marks, self.control,
-            self.telemetry, self.order, self.hops, self.back, self.doors, self.due, self.store,
-            self.chain, self.run, self.settings, self.parameters, self.heap,
+            self.telemetry, self.harms, self.order, self.hops, self.back, self.doors, self.due,
+            self.store, self.chain, self.run, self.settings, self.parameters, self.heap,
         )  # fmt: skip
 
 
@@ -90,6 +91,8 @@ def pack(
     telemetry = _telemetry(rows, settings)
     hops = _hops(network, port_of_link)
     doors = _door_rows(settings, ports, rows, order)
+    queues = _queue_rows(limits, link_of_port, settings)
+    harms = _harm_rows(settings, port_of_link, ports, doors, queues)
     due = np.full(len(counts), at.NEVER, np.int64)
     np.minimum.at(due, node_of_port, doors[:, at.A_TIMER])
     control_time = -(-settings.control * 8 * PS_PER_SECOND // ports[:, at.P_RATE])
@@ -99,9 +102,9 @@ def pack(
     run[at.X_OPEN] = len(rows)
     run[at.X_RESERVE] = room * (2 * frames // CHUNK + 4 * int(counts.max()) + 64)
     state = State(
-        aligned(ports), aligned(_queue_rows(limits, link_of_port, settings)),
+        aligned(ports), aligned(queues),
         aligned(_node_rows(settings, counts)), aligned(rows), np.zeros(packets, np.uint8),
-        control, telemetry, order, hops,
+        control, telemetry, harms, order, hops,
         np.where(hops >= 0, ports[hops, at.P_PEER], -1).astype(np.int32), aligned(doors),
         due, np.zeros((0, at.FRAME), np.int64), np.zeros(0, np.int64), run,
         _settings_row(settings, window), _parameters(settings),
@@ -156,6 +159,32 @@ def _door_rows(settings: PacketSettings, ports: Column, flows: Column, order: Co
     sends = ports[:, at.P_START] < ports[:, at.P_STOP]
     rows[sends, at.A_TIMER] = flows[order[ports[sends, at.P_START]], at.S_START]
     return rows
+
+
+def _harm_rows(
+    settings: PacketSettings, port_of_link: Column, ports: Column, doors: Column, queues: Column
+) -> Column:
+    """Set what storms pause, and return when wires lose, sorted by the ports they come to."""
+    doors[:, at.W_HARM] = at.NEVER
+    harm = settings.harm
+    if harm is None:
+        return np.zeros((1, at.HARM), np.int64)
+    for link, klass, begin, until in harm.storms.tolist():
+        port = int(port_of_link[link])
+        if port >= 0:
+            which = range(settings.classes) if klass < 0 else range(klass, klass + 1)
+            rows = [port * settings.classes + each for each in which]
+            queues[rows, at.Q_PAUSED], queues[rows, at.Q_UNTIL] = begin, until
+    sender = port_of_link[harm.losses[:, 0]]
+    losses = harm.losses[sender >= 0]
+    port = ports[sender[sender >= 0], at.P_PEER]
+    turn = np.lexsort((losses[:, 1], port))
+    first = np.searchsorted(port[turn], np.arange(len(ports) + 1))
+    doors[:, at.W_HARMS], doors[:, at.W_HARMS_END] = first[:-1], first[1:]
+    np.minimum.at(doors[:, at.W_HARM], port, losses[:, 1])
+    spans = np.zeros((len(losses) + 1, at.HARM), np.int64)
+    spans[:-1] = losses[turn, 1:]
+    return spans
 
 
 def _frames_of_window(window: int, control_time: Column, node_of_port: Column) -> int:

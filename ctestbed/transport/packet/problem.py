@@ -58,6 +58,23 @@ class LinkClassLimits:
 
 
 @dataclass(frozen=True, slots=True)
+class Harm:
+    """What goes wrong in mid-run, rows of integers; times in ps, links directed.
+
+    `losses` holds (link, from, until, chance of 2**32; 2**32: the link is dead), `storms` (link,
+    class or -1 for all, from, until): the link's sender is kept paused, as by its receiver.
+    """
+
+    losses: Column
+    storms: Column
+
+
+def no_harm() -> Harm:
+    """Return that nothing goes wrong."""
+    return Harm(np.zeros((0, 4), np.int64), np.zeros((0, 4), np.int64))
+
+
+@dataclass(frozen=True, slots=True)
 class DCQCN:
     """Parameters of DCQCN: rates in bit/s, periods in ps, by default the published ones.
 
@@ -157,6 +174,7 @@ class PacketSettings:
     swift: Swift = Swift()
     nscc: NSCC = NSCC()
     seed: int = 1
+    harm: Harm | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,9 +216,15 @@ class PacketOutcome:
     now: int
     lost: int
     trimmed: int
+    perished: int
+    """Frames of any kind lost on dead links; `erred`: lost by chance on links that lose."""
+    erred: int
     data_hops: int
     control_hops: int
     ports: PortRecord
+    waits: tuple[tuple[int, int], ...] = ()
+    """Of a stuck run: directed links whose frames wait, each with one that it waits for: the second
+    leaves the first's receiver, and holds frames that came by the first."""
     events: int = 0
     cpu: float = 0.0
 

@@ -12,25 +12,26 @@ from typing import Final
 
 import numpy as np
 
-from ctestbed.transport.packet.kernels_layout import NEVER
+from ctestbed.transport.packet.kernels_layout import CUT, NEVER
 from ctestbed.transport.packet.problem import (
     BIT_TIMES_OF_QUANTUM,
     Column,
+    Harm,
     LinkClassLimits,
     PacketFlows,
     PacketNetwork,
     PacketOutcome,
     PacketSettings,
     PortRecord,
+    no_harm,
 )
 from ctestbed.transport.packet.reference_control import follow, notice, pace
-from ctestbed.transport.packet.reference_state import Flow, Frame, Node, Port, Queue, Seen
+from ctestbed.transport.packet.reference_state import Flow, Frame, Node, Port, Queue, Seen, mix
 
 WAKE: Final = 0
 ARRIVAL: Final = 1
 TIMER: Final = 2
 PS_PER_SECOND: Final = 10**12
-_MASK: Final = 2**64 - 1
 
 
 class Simulation:
@@ -48,9 +49,11 @@ class Simulation:
         self.nodes: dict[int, Node] = {}
         self.ports: dict[int, Port] = {}
         self.now = self.last = self.lost = self.trimmed = self.data_hops = self.control_hops = 0
+        self.perished = self.erred = 0
         links = set(network.links.tolist())
         for link in sorted(links | {link ^ 1 for link in links}):
             self._add_port(network, limits, link)
+        self._do_harm(settings.harm or no_harm())
         self.flows = [self._add_flow(network, flows, f) for f in range(len(flows.sizes))]
         self.open = len(self.flows)
         for port in self.ports.values():
@@ -75,6 +78,15 @@ class Simulation:
             for queue in port.queues:
                 queue.paused_until = int(limits.blocked[link])
         self.ports[link] = port
+
+    def _do_harm(self, harm: Harm) -> None:
+        for link, klass, begin, until in harm.storms.tolist():
+            for queue in self.ports[link].queues if link in self.ports else []:
+                if klass in {-1, queue.klass}:
+                    queue.paused_from, queue.paused_until = begin, until
+        for link, begin, until, share in sorted(harm.losses.tolist(), key=lambda row: row[1]):
+            if link in self.ports:
+                self.ports[link ^ 1].losses.append((begin, until, share))
 
     def _add_flow(self, network: PacketNetwork, flows: PacketFlows, index: int) -> Flow:
         first = int(flows.first_path[index])
@@ -135,7 +147,9 @@ class Simulation:
             self.now = now
             if rank == ARRIVAL:
                 self.last = now
-                self._arrive(port, port.wire.popleft()[1])
+                frame = port.wire.popleft()[1]
+                if not self._perishes(port, frame):
+                    self._arrive(port, frame)
             elif rank == WAKE:
                 port.wake = NEVER
                 other = self._release(port) if port.owed and port.free <= now else None
@@ -146,6 +160,24 @@ class Simulation:
                 port.timer = NEVER
                 self._tick(port)
                 self._serve(port)
+
+    def _perishes(self, port: Port, frame: Frame) -> bool:
+        """Tell whether a frame that would come to `port` now is lost on its wire."""
+        if not port.losses or self.now < port.losses[0][0]:
+            return False
+        sender = self.ports[port.link ^ 1]
+        lasts = -(-frame.size * 8 * PS_PER_SECOND // sender.rate)
+        begun = self.now - sender.delay - lasts
+        port.came += 1
+        for begin, until, share in port.losses:
+            if begin <= self.now and until > begun:
+                if share == CUT:
+                    self.perished += 1
+                    return True
+                if mix(self.settings.seed, sender.link, port.came) < share:
+                    self.erred += 1
+                    return True
+        return False
 
     # A port's transmitter.
 
@@ -427,13 +459,12 @@ class Simulation:
         settings = self.settings
         if queue.waiting >= settings.mark_all:
             return True
-        z = settings.seed + queue.port.link * 0x9E3779B97F4A7C15
-        z = z + (queue.sent_frames + len(queue.frames)) * 0xD1B54A32D192ED03 & _MASK
-        z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9 & _MASK
-        z = (z ^ z >> 27) * 0x94D049BB133111EB & _MASK
-        z ^= z >> 31
+        count = queue.sent_frames + len(queue.frames)
         span = settings.mark_all - settings.mark_from
-        return z >> 32 < settings.mark_share * (queue.waiting - settings.mark_from) // span
+        return (
+            mix(settings.seed, queue.port.link, count)
+            < settings.mark_share * (queue.waiting - settings.mark_from) // span
+        )
 
     def _release(self, port: Port) -> Port | None:
         """Give back the bytes of the frame that has left by `port`.
@@ -508,6 +539,16 @@ class Simulation:
         flow.unacked = 0
         return [("ack", flow.expected)]
 
+    def _waits(self) -> tuple[tuple[int, int], ...]:
+        found = {
+            (frame.entered.port.link ^ 1, port.link)
+            for port in self.ports.values()
+            for queue in port.queues
+            for frame in queue.frames
+            if frame.entered is not None and frame.entered.off
+        }
+        return tuple(sorted(found))
+
     def outcome(self) -> PacketOutcome:
         """Return what became of the flows and ports."""
         links = sorted(self.ports)
@@ -526,6 +567,9 @@ class Simulation:
             now=self.last,
             lost=self.lost,
             trimmed=self.trimmed,
+            perished=self.perished,
+            erred=self.erred,
+            waits=self._waits() if self.open and not self.heap else (),
             data_hops=self.data_hops,
             control_hops=self.control_hops,
             ports=PortRecord(

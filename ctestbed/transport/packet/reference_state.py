@@ -5,6 +5,16 @@ from dataclasses import dataclass, field
 
 from ctestbed.transport.packet.kernels_layout import NEVER
 
+_MASK = 2**64 - 1
+
+
+def mix(seed: int, link: int, count: int) -> int:
+    """Draw a number below 2**32 by SplitMix64 over seed, link and count."""
+    z = seed + link * 0x9E3779B97F4A7C15 + count * 0xD1B54A32D192ED03 & _MASK
+    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9 & _MASK
+    z = (z ^ z >> 27) * 0x94D049BB133111EB & _MASK
+    return (z ^ z >> 31) >> 32
+
 
 @dataclass(slots=True)
 class Frame:
@@ -99,6 +109,9 @@ class Port:
     ring: deque["Flow"] = field(default_factory=deque)
     flows: list["Flow"] = field(default_factory=list)
     begun: int = 0
+    losses: list[tuple[int, int, int]] = field(default_factory=list)
+    """When what comes to this port is lost: from, until, chance of 2**32."""
+    came: int = 0
 
 
 @dataclass(slots=True)

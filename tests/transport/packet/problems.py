@@ -6,6 +6,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from ctestbed.transport.packet.problem import (
+    Harm,
     LinkClassLimits,
     PacketFlows,
     PacketNetwork,
@@ -44,6 +45,24 @@ def every_link(
     """The same limits at every link."""
     values = (xoff, xoff * 89 // 100 if xon is None else xon, room, queue)
     return LinkClassLimits(*(np.full(count, value, np.int64) for value in values))
+
+
+@st.composite
+def harms(draw: st.DrawFn, cables: int, classes: int) -> Harm:
+    """Any losses and storms on directed links of so many cables."""
+    link = st.integers(0, 2 * cables - 1)
+    time = st.sampled_from([0, 1, 10**6, 3 * 10**6, 20 * 10**6, NEVER])
+    span = st.tuples(time, time).filter(lambda pair: pair[0] < pair[1])
+    losses = st.tuples(link, span, st.sampled_from([2**32, 2**31, 2**28]))
+    storms = st.tuples(link, st.integers(-1, classes - 1), span)
+    return Harm(
+        np.array([(d, *s, p) for d, s, p in draw(st.lists(losses, max_size=4))], np.int64).reshape(
+            -1, 4
+        ),
+        np.array([(d, k, *s) for d, k, s in draw(st.lists(storms, max_size=2))], np.int64).reshape(
+            -1, 4
+        ),
+    )
 
 
 @st.composite
@@ -119,6 +138,7 @@ def problems(draw: st.DrawFn) -> Problem:
         trim=draw(st.booleans()),
         congestion=draw(pick(["none", "dcqcn", "hpcc", "swift", "nscc"])),
         seed=draw(st.integers(0, 2**31)),
+        harm=draw(st.none() | harms(len(ends), classes)),
         max_in_flight=draw(pick([NEVER, 3, 20])),
     )
     xoff = draw(pick([5000, 20_000]))
