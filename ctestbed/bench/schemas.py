@@ -29,6 +29,7 @@ DATA_TYPES: Final[dict[str, tuple[str, str]]] = {
     "ctestbed.route.path/1": ("ctestbed.routing.commands", "PathData"),
     "ctestbed.sim.transfer/1": ("ctestbed.workload.transfer", "TransferData"),
     "ctestbed.sim.headroom/1": ("ctestbed.workload.headroom", "HeadroomData"),
+    "ctestbed.sim.longhaul/1": ("ctestbed.workload.longhaul", "LongHaulData"),
     "ctestbed.cvm.launch/1": ("ctestbed.tee.commands", "VMData"),
     "ctestbed.cvm.list/1": ("ctestbed.tee.commands", "ListData"),
     "ctestbed.cvm.show/1": ("ctestbed.tee.commands", "ShowData"),

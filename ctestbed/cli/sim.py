@@ -1,4 +1,4 @@
-"""`ctestbed sim transfer|headroom`."""
+"""`ctestbed sim transfer|headroom|longhaul`."""
 
 from typing import Annotated, Any, Literal
 
@@ -218,3 +218,50 @@ def headroom(
         testbed, rate, length, delay, refractive_index, mtu, classes, configured, solve
     )
     return Reply(run_headroom(request))
+
+
+@command(
+    app,
+    "longhaul",
+    example="ctestbed sim longhaul --distance 10km,150km --rate 400Gbps --scheme pfc",
+)
+def longhaul(
+    *,
+    distance: Annotated[
+        str, typer.Option("--distance", metavar="LENGTHS", help="Of fibre: 1km,80km,150km.")
+    ],
+    rate: Annotated[
+        str, typer.Option("--rate", metavar="RATES", help="Of the link: 100Gbps,400Gbps.")
+    ],
+    scheme: Annotated[
+        str,
+        typer.Option(
+            "--scheme",
+            metavar="SCHEMES",
+            help="Simulated: pfc, gbn and sr (lossy, with go-back-N or selective repeat), none for "
+            "both; by closed form: cbfc (credits), bifrost (computed pauses).",
+        ),
+    ] = "pfc,cbfc,bifrost,none",
+    buffer: Annotated[
+        str | None,
+        typer.Option(
+            "--buffer",
+            metavar="SIZE",
+            help="Per port and class; if left out, all of the largest on-chip one known.",
+            show_default=False,
+        ),
+    ] = None,
+    mtu: Annotated[
+        str | None, typer.Option("--mtu", metavar="SIZE", help="Largest frame; 9100B.")
+    ] = None,
+    loss: Annotated[
+        str, typer.Option("--loss", metavar="SHARE", help="Of frames, for the lossy closed forms.")
+    ] = "0.00000001",
+    search: Annotated[
+        bool, typer.Option("--search/--no-search", help="Find by simulation where PFC breaks.")
+    ] = True,
+) -> Reply:
+    """Sweep a long link's distance, rate and flow control, and show where each scheme breaks."""
+    from ctestbed.workload.longhaul import LongHaulRequest, run_longhaul
+
+    return Reply(run_longhaul(LongHaulRequest(distance, rate, scheme, buffer, mtu, loss, search)))

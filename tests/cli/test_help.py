@@ -29,6 +29,7 @@ def test_the_tree_is_the_one_in_the_design() -> None:
         ("route", "path"),
         ("sim", "transfer"),
         ("sim", "headroom"),
+        ("sim", "longhaul"),
         ("cvm", "launch"),
         ("cvm", "list"),
         ("cvm", "show"),

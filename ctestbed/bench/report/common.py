@@ -8,11 +8,12 @@ from ctestbed.bench.report.quantity import show_power, show_rate
 from ctestbed.bench.report.views import tells_metrics, view_of
 from ctestbed.core.envelope import Envelope
 from ctestbed.core.errors import ExitCode, Where
-from ctestbed.core.units import format_size, format_time
+from ctestbed.core.units import format_length, format_size, format_time
 
 _WRITERS: Final[dict[str, Callable[[int], str]]] = {
     "ps": format_time,
     "bytes": format_size,
+    "mm": format_length,
     "bit/s": show_rate,
     "mW": show_power,
 }

@@ -3,6 +3,7 @@
 from typing import Any
 
 from ctestbed.bench.report.blocks import Block, Facts, Plot, Series, Table, cut_rows, table
+from ctestbed.bench.report.longlinks import longhaul_blocks
 from ctestbed.bench.report.quantity import show_length, show_rate, show_size, show_time
 from ctestbed.core.envelope import Envelope
 
@@ -165,3 +166,8 @@ def headroom_blocks(link: dict[str, Any]) -> list[Block]:
         Facts(f"Headroom of {link['name']} (modelled)", tuple(pairs)),
         table("How others would size it (modelled)", "variant | per class> | source", rows),
     ]
+
+
+def longhaul(envelope: Envelope) -> list[Block]:
+    """Every point's verdict, where schemes break, and share over distance."""
+    return longhaul_blocks(envelope["data"])
