@@ -26,6 +26,7 @@ COMMANDS: list[tuple[str, ...]] = [
     ("sim", "transfer", "kunlun-32k", "--pattern", "shift:4", "--size", "1MB"),
     ("sim", "transfer", "lab-128", "--pattern", "shift:64", "--size", "2MB"),
     ("sim", "headroom", "two-campus-150km"),
+    ("sim", "longhaul", "--distance", "2km", "--rate", "10Gbps", "--buffer", "2MB"),
     ("sim", "headroom", "--rate", "800Gbps", "--delay", "1ms"),
     ("cvm", "launch", "--name", "a"),
     ("cvm", "list"),
