@@ -124,8 +124,8 @@ def _check(network: FluidNetwork, law: DcqcnParameters, duration: int, step: int
         fault = "a link without capacity, or a negative delay"
     elif not 0 < law.k_min < law.k_max or not 0 < law.p_max <= 1:
         fault = "a marking ramp that does not rise"
-    elif not 0 < step <= min(duration, law.notify_interval // 10):
-        fault = "a step of 0, longer than the run, or too coarse for the timers"
+    elif not 0 < step <= min(duration // 2, law.notify_interval // 10):
+        fault = "a step of 0, longer than half the run, or too coarse for the timers"
     elif duration // step * network.flows > MAX_WORK:
         fault = f"more than {MAX_WORK:,} steps times flows"
     elif (int(network.delays.max()) // step + 1) * network.flows > _MAX_RING:

@@ -18,7 +18,7 @@ from ctestbed.routing.clos import Paths
 from ctestbed.topology.build import load_topology
 from ctestbed.topology.graph import Topology
 from ctestbed.topology.names import node_name
-from ctestbed.transport.packet.problem import CongestionControl
+from ctestbed.transport.packet.laws import CongestionControl
 from ctestbed.transport.problem import FlowOutcome
 from ctestbed.workload.drive import Transfer
 from ctestbed.workload.failures import Failure, failures_of, parse_failures

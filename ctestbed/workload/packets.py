@@ -15,9 +15,9 @@ from ctestbed.routing.spread import Spread
 from ctestbed.topology.graph import Topology
 from ctestbed.topology.names import node_name
 from ctestbed.transport.packet.kernels_layout import NEVER
+from ctestbed.transport.packet.laws import CongestionControl, tune
 from ctestbed.transport.packet.problem import (
     Column,
-    CongestionControl,
     LinkClassLimits,
     PacketFlows,
     PacketNetwork,
@@ -115,15 +115,16 @@ def drive_packets(
     began = process_time()
     _check(options)
     whole, pairs = flows, _queue_pairs(options)
-    if pairs > 1:
-        flows = _divide(flows, pairs)
+    flows = _divide(flows, pairs) if pairs > 1 else flows
     paths, first, count = _route(topology, flows, options)
     network = slow_down(_network(topology, paths), options.failures)
-    settings = _settings(options, network, int(flows.classes.max(initial=0)) + 1)
-    limits = _limits(network, options, settings, configured)
     packet_flows = PacketFlows(
         flows.sizes, flows.starts, flows.classes.astype(np.int64), first, count
     )
+    settings = _settings(options, network, int(flows.classes.max(initial=0)) + 1)
+    if options.congestion == "nscc":
+        options, settings = _for_nscc(options, settings, network, packet_flows)
+    limits = _limits(network, options, settings, configured)
     if engine == "auto":
         hops = -(-flows.sizes // options.payload) * np.diff(paths.offsets)[first]
         engine = "reference" if int(hops.sum()) <= SMALL_RUN else "packet"
@@ -237,6 +238,12 @@ def _check(options: PacketOptions) -> None:
             "give --xoff and --headroom instead",
         ),
         (
+            options.spread == "spray" and options.congestion == "hpcc",
+            "HPCC compares what one packet saw of each port with what the last one saw",
+            "--cc",
+            "hpcc over one path, or spray with --cc nscc or swift",
+        ),
+        (
             not 0 < options.payload <= MAX_PAYLOAD,
             f"a payload of {options.payload} B fits no frame",
             "--payload",
@@ -335,22 +342,32 @@ def _settings(options: PacketOptions, network: PacketNetwork, classes: int) -> P
     )
     if options.congestion == "dcqcn":
         return replace(settings, mark_from=_MARK_FROM, mark_all=_MARK_ALL, mark_share=_MARK_SHARE)
-    if options.congestion == "nscc":
-        queue = QUEUE_FRAMES * (settings.payload + settings.header)
-        queue = queue if options.queue is None else options.queue
-        return replace(
-            settings, mark_from=queue // 5, mark_all=queue * 4 // 5, mark_share=2**32 - 1
-        )
     return settings
+
+
+def _for_nscc(
+    options: PacketOptions, settings: PacketSettings, network: PacketNetwork, flows: PacketFlows
+) -> tuple[PacketOptions, PacketSettings]:
+    """Return both with the queues and marks of UEC in uet-htsim.
+
+    A queue holds the bytes that fill the longest empty path where what does not fit is trimmed, and
+    five times that where it is lost; marks begin at a fifth of them, and are certain from four
+    fifths.
+    """
+    filled = int(tune(network, flows, settings).widest)
+    settings = replace(
+        settings, mark_from=filled // 5, mark_all=filled * 4 // 5, mark_share=2**32 - 1
+    )
+    if options.queue is None and options.flow_control == "none":
+        queue = max(filled * (1 if options.trim else 5), settings.payload + settings.header)
+        options = replace(options, queue=queue)
+    return options, settings
 
 
 _MARK_FROM: Final = 400_000
 _MARK_ALL: Final = 1_600_000
 _MARK_SHARE: Final = 2**32 // 5
-"""Kmin, Kmax and Pmax of HPCC's artefact at 100 Gb/s: 400 KB, 1600 KB, 0.2.
-
-NSCC's marks begin at a fifth of the queue and are certain from four fifths on: ours.
-"""
+"""Kmin, Kmax and Pmax of HPCC's artefact at 100 Gb/s: 400 KB, 1600 KB, 0.2."""
 
 
 def _limits(

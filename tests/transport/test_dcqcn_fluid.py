@@ -12,7 +12,7 @@ from ctestbed.transport.dcqcn_fixed_point import (
     fixed_point,
     ramp_queue,
 )
-from ctestbed.transport.dcqcn_fluid import FluidNetwork, FluidOutcome, run_fluid
+from ctestbed.transport.dcqcn_fluid import STEP, FluidNetwork, FluidOutcome, run_fluid
 
 G40 = 40 * 10**9
 US, MS = 10**6, 10**9
@@ -124,6 +124,7 @@ def test_what_flows_leave_behind_is_theirs_to_take() -> None:
         {"parameters": DcqcnParameters(k_min=10, k_max=10)},
         {"parameters": DcqcnParameters(p_max=0.0)},
         {"duration": 1},
+        {"duration": 2 * STEP - 1},
         {"duration": 10**18},
         {"delays": [10**15]},
     ],

@@ -27,7 +27,7 @@ from ctestbed.transport.packet.kernels_port import (
     something_waits,
 )
 from ctestbed.transport.packet.kernels_store import push, put, settle_top, take
-from ctestbed.transport.packet.kernels_window import follow, record
+from ctestbed.transport.packet.kernels_window import note_port, recall
 
 RANK_WAKE = 0
 RANK_ARRIVAL = 1
@@ -229,9 +229,9 @@ def deliver(
 
 
 @part
-def arrive(  # noqa: PLR0911 - one return per kind of frame
-    ports, queues, nodes, flows, marks, control, telemetry, hops, back, doors, due, store, chain,
-    run, settings, parameters, node, port, now, flow, place, stamp,
+def arrive(
+    ports, queues, nodes, flows, marks, control, hops, back, doors, due, store, chain, run,
+    settings, parameters, node, port, now, flow, place, stamp,
 ):  # fmt: skip
     """Take a frame off the wire.
 
@@ -251,8 +251,8 @@ def arrive(  # noqa: PLR0911 - one return per kind of frame
                 return port if place < -1 else -1, -1, 0
         elif place & at.TRIMMED == 0:
             target, sooner, verdict = forward(
-                ports, queues, nodes, flows, telemetry, doors, due, store, chain, run, settings,
-                node, port, out, now, flow, place, stamp,
+                ports, queues, nodes, doors, due, store, chain, run, settings, node, port, out,
+                now, flow, place, stamp,
             )  # fmt: skip
             if verdict:
                 return target, sooner, verdict - 1
@@ -269,14 +269,10 @@ def arrive(  # noqa: PLR0911 - one return per kind of frame
             whose, number = flow >> 32, flow & 0xFFFFFFFF
             if kind == at.CNP:
                 notice(control, parameters, whose, now)
-                return -1, -1, 0
-            if settings[at.C_CC] >= at.HPCC:
-                which = number if settings[at.C_RELIABILITY] else number - 1
-                follow(
-                    telemetry, flows, control, parameters, settings, whose, which, now, place,
-                    stamp, kind == at.NAK,
-                )  # fmt: skip
-            if acknowledge(ports, flows, marks, run, settings, now, whose, number, kind):
+            elif acknowledge(
+                ports, flows, marks, control, parameters, run, settings, now, whose, number, kind,
+                place, stamp,
+            ):  # fmt: skip
                 return flows[whose, at.S_PORT], -1, 0
             return -1, -1, 0
         place -= 1 << 32
@@ -289,8 +285,8 @@ def arrive(  # noqa: PLR0911 - one return per kind of frame
 
 @part
 def forward(
-    ports, queues, nodes, flows, telemetry, doors, due, store, chain, run, settings, node, port,
-    out, now, flow, place, stamp,
+    ports, queues, nodes, doors, due, store, chain, run, settings, node, port, out, now, flow,
+    place, stamp,
 ):  # fmt: skip
     """Send a data frame on, queue it for the next hop, or lose it.
 
@@ -319,8 +315,8 @@ def forward(
         and ports[out, at.P_ASKS] == 0
     ):
         return -1, send_on(
-            ports, queues, nodes, flows, telemetry, doors, due, store, chain, run, settings, node,
-            out, queue, port * settings[at.C_CLASSES] + klass, now, size, flow, place, stamp,
+            ports, queues, nodes, doors, due, store, chain, run, settings, node, out, queue,
+            port * settings[at.C_CLASSES] + klass, now, size, flow, place, stamp,
         ), 1  # fmt: skip
     enqueue(ports, queues, store, chain, settings, run, out, klass, flow, place, stamp)
     if free > now and verdict == 1:
@@ -330,8 +326,8 @@ def forward(
 
 @part
 def send_on(
-    ports, queues, nodes, flows, telemetry, doors, due, store, chain, run, settings, node, out,
-    queue, entered, now, size, flow, place, stamp,
+    ports, queues, nodes, doors, due, store, chain, run, settings, node, out, queue, entered, now,
+    size, flow, place, stamp,
 ):  # fmt: skip
     """Send a data frame that finds its way free, as if it had waited for no time.
 
@@ -341,14 +337,11 @@ def send_on(
         give_back(ports, queues, nodes, node, out)
     ports[out, at.P_OWED] = entered << 16 | size
     queues[queue, at.Q_MAX] = max(queues[queue, at.Q_MAX], size)
-    if settings[at.C_CC] == at.HPCC:
-        record(
-            telemetry, flows, ports, queues, flow >> 32, flow & 0xFFFFFFFF, place >> 32, out,
-            queue, now,
-        )  # fmt: skip
     queues[queue, at.Q_SENT] += size
     queues[queue, at.Q_FRAMES] += 1
     run[at.X_DATA_HOPS] += 1
+    if store.shape[1] > at.FRAME:
+        note_port(queues, run, queue, now)
     launch(ports, due, store, chain, run, out, now, size, flow, place, stamp)
     if something_waits(ports, queues, settings, out):
         return lower_wake(doors, out, ports[out, at.P_FREE])
@@ -384,7 +377,7 @@ def arm(ports, doors, heap, size, first, count, until, begin, queue, now):
 
 @part
 def settle(
-    ports, queues, nodes, flows, marks, control, telemetry, harms, order, hops, back, doors,
+    ports, queues, nodes, flows, marks, control, harms, order, hops, back, doors,
     due, store, chain, run, settings, parameters, heap, node,
 ):  # fmt: skip
     """Compute all events of one node in this window."""
@@ -422,6 +415,8 @@ def settle(
                 store[head, at.F_PLACE],
                 store[head, at.F_STAMP],
             )
+            if store.shape[1] > at.FRAME:
+                recall(store, run, head)
             head = take(chain, run, head)
             doors[port, at.W_HEAD] = head
             coming = store[head, at.F_TIME]
@@ -435,7 +430,7 @@ def settle(
             paused = 0
             if not lost:
                 target, sooner, paused = arrive(
-                    ports, queues, nodes, flows, marks, control, telemetry, hops, back, doors,
+                    ports, queues, nodes, flows, marks, control, hops, back, doors,
                     due, store, chain, run, settings, parameters, node, port, now, flow, place,
                     stamp,
                 )  # fmt: skip
@@ -452,7 +447,7 @@ def settle(
                 target = port
         elif doors[port, at.A_TIMER] == now:
             doors[port, at.A_TIMER] = at.NEVER
-            tick(ports, flows, marks, order, doors, run, settings, port, now)
+            tick(ports, flows, marks, control, parameters, order, doors, run, settings, port, now)
             again(ports, queues, doors, settings, port, now)
             run[at.X_EVENTS] += 1
             target = port
@@ -461,8 +456,8 @@ def settle(
             if rank != RANK_ARRIVAL:
                 timer_before = at.NEVER
             serve(
-                ports, queues, nodes, flows, marks, control, telemetry, doors, due, store, chain,
-                run, settings, parameters, node, target, now,
+                ports, queues, nodes, flows, marks, control, doors, due, store, chain, run,
+                settings, parameters, node, target, now,
             )  # fmt: skip
             if doors[target, at.A_WAKE] < before:
                 sooner = target
@@ -536,7 +531,7 @@ def reconcile_all(ports, queues, nodes, now):
 @indexed_from_zero
 @engine
 def run_windows(
-    ports, queues, nodes, flows, marks, control, telemetry, harms, order, hops, back, doors,
+    ports, queues, nodes, flows, marks, control, harms, order, hops, back, doors,
     due, store, chain, run, settings, parameters, heap, horizon, budget,
 ):  # fmt: skip
     """Compute windows until all flows have finished, nothing is left to happen, or a halt.
@@ -568,7 +563,7 @@ def run_windows(
                     run[at.X_NODE] = node
                     return at.FULL
                 settle(
-                    ports, queues, nodes, flows, marks, control, telemetry, harms, order, hops,
+                    ports, queues, nodes, flows, marks, control, harms, order, hops,
                     back, doors, due, store, chain, run, settings, parameters, heap, node,
                 )  # fmt: skip
                 if run[at.X_FAULT]:

@@ -3,6 +3,7 @@
 from ctestbed.core.jit import indexed_from_zero, inner, part
 from ctestbed.transport.packet import kernels_layout as at
 from ctestbed.transport.packet.kernels_port import enter_ring, leave_ring
+from ctestbed.transport.packet.kernels_window import give_up, respond
 
 
 @indexed_from_zero
@@ -52,22 +53,30 @@ def receive_any(flows, marks, now, flow, number):
 
 
 @part
-def may_send(flows, flow):
-    """Tell whether a flow has something to send and its window allows it."""
+def settle_window(ports, flows, flow):
+    """Let a held flow send again if its window allows; return True if it may."""
+    if flows[flow, at.S_STATE] != at.HELD:
+        return False
     following = flows[flow, at.S_NEXT]
     repair = flows[flow, at.S_REPAIR]
     if following >= flows[flow, at.S_TOTAL] and repair == 0:
         return False
-    return following - flows[flow, at.S_ACKED] - repair < flows[flow, at.S_WINDOW]
-
-
-@part
-def settle_window(ports, flows, flow):
-    """Let a held flow send again if its window allows; return True if it may."""
-    if flows[flow, at.S_STATE] != at.HELD or not may_send(flows, flow):
+    if following - flows[flow, at.S_ACKED] - repair >= flows[flow, at.S_WINDOW]:
         return False
     enter_ring(ports, flows, flows[flow, at.S_PORT], flow)
     return True
+
+
+@part
+def hold(ports, flows, flow):
+    """Let a flow wait whose window has shrunk below what is in flight."""
+    if flows[flow, at.S_STATE] == at.READY:
+        following = flows[flow, at.S_NEXT]
+        repair = flows[flow, at.S_REPAIR]
+        all_sent = following >= flows[flow, at.S_TOTAL] and repair == 0
+        ahead = following - flows[flow, at.S_ACKED] - repair
+        if all_sent or ahead >= flows[flow, at.S_WINDOW]:
+            leave_ring(ports, flows, flows[flow, at.S_PORT], flow)
 
 
 @part
@@ -83,7 +92,9 @@ def finish(ports, flows, run, now, flow):
 
 @indexed_from_zero
 @inner
-def acknowledge(ports, flows, marks, run, settings, now, flow, number, kind):
+def acknowledge(
+    ports, flows, marks, control, parameters, run, settings, now, flow, number, kind, place, stamp
+):
     """Take an answer at the sender; return True if the flow may have something to send.
 
     Go-back-N: all below `number` has come, and with NAK nothing behind. Selective repeat: packet
@@ -91,16 +102,17 @@ def acknowledge(ports, flows, marks, run, settings, now, flow, number, kind):
     """
     if flows[flow, at.S_STATE] == at.DONE:
         return False
+    before = flows[flow, at.S_ACKED]
     if settings[at.C_RETRY] < at.NEVER:
         flows[flow, at.S_DEADLINE] = now + settings[at.C_RETRY]
     if settings[at.C_RELIABILITY]:
-        place = flows[flow, at.S_BITS] + number
+        packet = flows[flow, at.S_BITS] + number
         if kind == at.NAK:
             ask_again(flows, marks, run, flow, number)
-        elif marks[place] & at.KNOWN == 0:
-            if marks[place] & at.LACKS:
+        elif marks[packet] & at.KNOWN == 0:
+            if marks[packet] & at.LACKS:
                 flows[flow, at.S_REPAIR] -= 1
-            marks[place] = at.HAVE | at.KNOWN
+            marks[packet] = at.HAVE | at.KNOWN
             flows[flow, at.S_ACKED] += 1
     else:
         flows[flow, at.S_ACKED] = max(flows[flow, at.S_ACKED], number)
@@ -109,8 +121,12 @@ def acknowledge(ports, flows, marks, run, settings, now, flow, number, kind):
     if flows[flow, at.S_ACKED] == flows[flow, at.S_TOTAL]:
         finish(ports, flows, run, now, flow)
         return False
-    if flows[flow, at.S_STATE] == at.READY and not may_send(flows, flow):
-        leave_ring(ports, flows, flows[flow, at.S_PORT], flow)
+    if settings[at.C_CC] >= at.HPCC:
+        fresh = flows[flow, at.S_ACKED] - before
+        respond(
+            flows, control, parameters, run, settings, now, flow, number, kind, fresh, place, stamp
+        )
+        hold(ports, flows, flow)
     return settle_window(ports, flows, flow)
 
 
@@ -137,9 +153,11 @@ def rewind(flows, run, flow):
 
 
 @part
-def retry(ports, flows, marks, run, settings, flow):
+def retry(ports, flows, marks, control, parameters, run, settings, now, flow):
     """Send again all that was not acknowledged in time."""
     flows[flow, at.S_DEADLINE] = at.NEVER
+    if settings[at.C_CC] >= at.HPCC:
+        give_up(flows, control, parameters, settings, now, flow)
     if settings[at.C_RELIABILITY]:
         for number in range(flows[flow, at.S_NEXT]):
             ask_again(flows, marks, run, flow, number)
@@ -150,7 +168,7 @@ def retry(ports, flows, marks, run, settings, flow):
 
 @indexed_from_zero
 @inner
-def tick(ports, flows, marks, order, doors, run, settings, port, now):
+def tick(ports, flows, marks, control, parameters, order, doors, run, settings, port, now):
     """Begin this port's flows that are due, and send again what was not acknowledged in time.
 
     `order` lists each port's flows by start. Sets the port's next timer.
@@ -167,7 +185,7 @@ def tick(ports, flows, marks, order, doors, run, settings, port, now):
         while back >= 0 and flows[order[back], at.S_PORT] == port:
             flow = order[back]
             if flows[flow, at.S_DEADLINE] <= now:
-                retry(ports, flows, marks, run, settings, flow)
+                retry(ports, flows, marks, control, parameters, run, settings, now, flow)
             coming = min(coming, flows[flow, at.S_DEADLINE])
             back -= 1
     doors[port, at.A_TIMER] = min(doors[port, at.A_TIMER], coming)

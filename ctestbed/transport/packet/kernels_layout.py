@@ -131,16 +131,15 @@ S_WINDOW: Final = 24  # packets that may be in flight
 S_BITS: Final = 25  # selective repeat: where its packets begin in `marks`
 S_REPAIR: Final = 26  # packets that are to be sent again
 S_SCAN: Final = 27  # none of them is below
-S_SEEN_AT: Final = 28  # HPCC: where its rows of `telemetry` begin
-S_SLOTS: Final = 29  # how many packets' rows it has
 
 # What is known of a packet, one byte each (selective repeat).
 HAVE: Final = 1  # its receiver has it
 KNOWN: Final = 2  # and its sender knows
 LACKS: Final = 4  # it is to be sent again
 
-# A flow's rate control: floats, whose arithmetic both engines do in the same order.
-CONTROL: Final = 32
+# A flow's rate control: floats, whose arithmetic both engines do in the same order. What all laws
+# have, DCQCN's, then what those have that set a window, then each of them.
+CONTROL: Final = 24
 K_RATE: Final = 0  # bit/s
 K_TARGET: Final = 1
 K_ALPHA: Final = 2
@@ -150,25 +149,45 @@ K_TIMES: Final = 5  # rises by the timer since the last cut
 K_ROUNDS: Final = 6  # rises by the byte counter
 K_BYTES: Final = 7  # bytes towards the next of those
 K_LINE: Final = 8  # the rate of its port
-K_FRAME: Final = 9  # bytes of a full packet
-K_BASE: Final = 10  # round trip of an idle path, ps
-K_WINDOW: Final = 11  # bytes
-K_MOST: Final = 12  # most bytes of a window
-K_LAST: Final = 13  # HPCC: packet after which the reference moves; else time of the last cut, ps
-K_STAGE: Final = 14  # HPCC: additive rounds since the last other one
-K_REFERENCE: Final = 15  # HPCC: the reference window, bytes
-K_USE: Final = 16  # HPCC: smoothed utilisation of the busiest link
-K_GOT: Final = 17  # NSCC: bytes that came in this round
-K_LOST: Final = 18  # NSCC: 1 if packets were lost in it
-K_DELAY: Final = 19  # NSCC: smoothed queueing, ps
-K_CUT: Final = 20  # NSCC: when the window was last cut
 
-# What a packet saw at a hop.
-TELEMETRY: Final = 4
-T_QUEUE: Final = 0  # bytes left waiting
-T_SENT: Final = 1  # bytes sent before it
-T_TIME: Final = 2
-T_RATE: Final = 3  # bit/s, 0 in a row that nothing was written to
+K_WINDOW: Final = 1  # bytes that may be in flight
+K_MOST: Final = 2  # and at most
+K_BASE: Final = 3  # round trip of the empty path, ps
+
+H_REFERENCE: Final = 4  # the window that the next round trip's steps start from
+H_STEP: Final = 5  # additive increase, bytes
+H_HEARD: Final = 6  # 1 once an answer came
+H_STAGE: Final = 7  # additive steps in a row
+H_UPDATE: Final = 9  # the number from which answers end a round trip
+H_USE: Final = 10  # smoothed use of the fullest port
+# Behind the row: what the last answer said of each switch port on the path.
+HOP: Final = 4
+HOP_RATE: Final = 0  # bit/s
+HOP_WAITS: Final = 1  # bytes that waited as the frame left
+HOP_SENT: Final = 2  # bytes sent until then
+HOP_TIME: Final = 3  # ps
+
+W_REST: Final = 4  # target delay without the scaling by the window
+W_TOOK: Final = 5  # the last round trip
+W_CUT: Final = 6  # when the window was last cut
+W_LATE: Final = 7  # timeouts in a row
+
+U_AVERAGE: Final = 4  # delay
+U_PENDING: Final = 5  # increase that was not made yet, bytes squared
+U_RECEIVED: Final = 6  # bytes acknowledged since the last
+U_ACHIEVED: Final = 7  # and since a round trip began
+U_ADAPT_AT: Final = 9  # when that ends
+U_TO_IGNORE: Final = 10  # bytes that were in flight at a quick adapt
+U_IGNORED: Final = 11
+U_ADJUSTED: Final = 12  # when the window last rose in any case
+U_CUT: Final = 13
+U_QUICK: Final = 14  # bytes acknowledged in a row without delay
+U_ADAPTING: Final = 15  # 1: something was lost
+U_FAST: Final = 16  # 1: rises fast
+
+# What a frame carries beside its record where HPCC is on: how many switches it left, then of each
+# the bytes that waited and had been sent there, and when.
+TELLING: Final = 3
 
 # Parameters of rate control.
 D_G: Final = 0
@@ -180,21 +199,38 @@ D_RISE_BYTES: Final = 5
 D_FAST: Final = 6
 D_LEAST: Final = 7
 D_NOTICE_PERIOD: Final = 8
-D_ETA: Final = 9
-D_STAGES: Final = 10
-D_SHARERS: Final = 11
-D_RISE: Final = 12
-D_BETA: Final = 13
-D_MOST_CUT: Final = 14
-D_FS_ALPHA: Final = 15
-D_FS_OFF: Final = 16
-D_FS_RANGE: Final = 17
-D_FS_LEAST: Final = 18
-D_TARGET: Final = 19
-D_SMOOTH: Final = 20
-D_GAIN: Final = 21
-D_FAIR: Final = 22
+
+D_USE: Final = 0
+D_STAGES: Final = 1
+
+D_INCREASE: Final = 0
+D_DECREASE: Final = 1
+D_MOST_DECREASE: Final = 2
+D_SCALING: Final = 3
+D_SCALING_FROM: Final = 4
+D_SCALING_TO: Final = 5
+D_SMALLEST: Final = 6
+D_TIMEOUTS: Final = 7
+
+N_TARGET: Final = 0  # ps
+N_LONGEST: Final = 1
+N_SCALE: Final = 2
+N_DECREASE: Final = 3
+N_MOST_DECREASE: Final = 4
+N_AVERAGING: Final = 5
+N_ADAPT_ABOVE: Final = 6
+N_ADAPT_BELOW: Final = 7
+N_PROPORTIONAL: Final = 8
+N_FAIR: Final = 9
+N_ALWAYS: Final = 10
+N_FAST: Final = 11
+N_FAST_BELOW: Final = 12
+N_ADJUST: Final = 13
+N_ROUND_TRIP: Final = 14
 PARAMETERS: Final = 32
+
+LEAST_USE: Final = 2.0**-20
+"""HPCC: a path that is used less is taken for that, so that no window is infinite. Ours."""
 
 IDLE: Final = 0
 READY: Final = 1
@@ -245,11 +281,13 @@ C_SEED: Final = 17
 C_TRIM: Final = 18
 C_CC: Final = 19
 C_INORDER: Final = 20  # 1: a gap in sequence numbers means loss
+C_MOST: Final = 22  # packets that a flow may have in flight, whatever its law says
 C_HYSTERESIS: Final = 21  # bytes below a threshold from which a peer may send again
 SETTINGS: Final = 32
 
 NO_CONTROL: Final = 0
 DCQCN: Final = 1
+# Those that set windows.
 HPCC: Final = 2
 SWIFT: Final = 3
 NSCC: Final = 4

@@ -4,7 +4,7 @@ from ctestbed.core.jit import indexed_from_zero, inner, part
 from ctestbed.transport.packet import kernels_layout as at
 from ctestbed.transport.packet.kernels_control import pace
 from ctestbed.transport.packet.kernels_store import drop_head, put, send
-from ctestbed.transport.packet.kernels_window import put_off, record
+from ctestbed.transport.packet.kernels_window import note_port, pace_window, recall
 
 NOWHERE = 0xFFFFFF
 """In place of an ingress port: the frame was born here."""
@@ -174,12 +174,12 @@ def make_packet(ports, flows, marks, control, doors, settings, parameters, port,
     all_sent = following == flows[flow, at.S_TOTAL] and repair == 0
     if all_sent or ahead >= flows[flow, at.S_WINDOW]:
         leave_ring(ports, flows, port, flow)
-    if settings[at.C_CC] == at.DCQCN:
+    if settings[at.C_CC] != at.NO_CONTROL:
         size = settings[at.C_HEADER] + settings[at.C_PAYLOAD]
-        flows[flow, at.S_PACED] = pace(control, parameters, flow, now, size)
-    elif settings[at.C_CC]:
-        size = settings[at.C_HEADER] + settings[at.C_PAYLOAD]
-        flows[flow, at.S_PACED] = put_off(control, flow, now, size)
+        if settings[at.C_CC] == at.DCQCN:
+            flows[flow, at.S_PACED] = pace(control, parameters, flow, now, size)
+        else:
+            flows[flow, at.S_PACED] = pace_window(control, flow, now, size)
     if settings[at.C_RETRY] < at.NEVER and flows[flow, at.S_DEADLINE] == at.NEVER:
         late = now + settings[at.C_RETRY]
         flows[flow, at.S_DEADLINE] = late
@@ -222,8 +222,8 @@ def something_waits(ports, queues, settings, port):
 
 @part
 def serve(
-    ports, queues, nodes, flows, marks, control, telemetry, doors, due, store, chain, run,
-    settings, parameters, node, port, now,
+    ports, queues, nodes, flows, marks, control, doors, due, store, chain, run, settings,
+    parameters, node, port, now,
 ):  # fmt: skip
     """Start the next frame if the transmitter is free; ask to be woken where something waits.
 
@@ -259,6 +259,8 @@ def serve(
                 store[head, at.F_STAMP],
             )
             size = stamp & 0xFFFF
+            if store.shape[1] > at.FRAME:
+                recall(store, run, head)
             left = 0
             if klass < 0:
                 left = ports[port, at.P_COUNT] - 1
@@ -293,17 +295,16 @@ def serve(
                 flow = flow << 32 | number
                 place = place << 32 | NOWHERE << 8 | at.DATA << 5 | klass << 2
                 stamp = now << 16 | size
+        if head < 0 and store.shape[1] > at.FRAME:
+            run[at.COUNTERS] = 0
         if size > 0:
             if klass >= 0:
                 queue = port * classes + klass
-                if settings[at.C_CC] == at.HPCC:
-                    record(
-                        telemetry, flows, ports, queues, flow >> 32, flow & 0xFFFFFFFF,
-                        place >> 32, port, queue, now,
-                    )  # fmt: skip
                 queues[queue, at.Q_SENT] += size
                 queues[queue, at.Q_FRAMES] += 1
                 run[at.X_DATA_HOPS] += 1
+                if store.shape[1] > at.FRAME and head >= 0:
+                    note_port(queues, run, queue, now)
             else:
                 run[at.X_CONTROL_HOPS] += 1
             launch(ports, due, store, chain, run, port, now, size, flow, place, stamp)

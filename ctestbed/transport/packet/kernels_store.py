@@ -2,6 +2,7 @@
 
 from ctestbed.core.jit import part
 from ctestbed.transport.packet import kernels_layout as at
+from ctestbed.transport.packet.kernels_window import tell
 
 CHUNK_BITS = 3
 CHUNK = 1 << CHUNK_BITS
@@ -26,6 +27,8 @@ def put(store, chain, run, tail, time, flow, place, stamp):
     store[slot, at.F_FLOW] = flow
     store[slot, at.F_PLACE] = place
     store[slot, at.F_STAMP] = stamp
+    if store.shape[1] > at.FRAME:
+        tell(store, run, slot)
     return slot
 
 
@@ -36,6 +39,8 @@ def send(store, chain, run, slot, time, flow, place, stamp):
     store[slot, at.F_FLOW] = flow
     store[slot, at.F_PLACE] = place
     store[slot, at.F_STAMP] = stamp
+    if store.shape[1] > at.FRAME:
+        tell(store, run, slot)
     after = slot + 1
     if after & CHUNK - 1 == 0:
         if run[at.X_LEFT] == 0:

@@ -1,159 +1,327 @@
-"""Window laws at the sender: HPCC, Swift, and one in the manner of UEC's NSCC.
+"""Laws that set a window at the sender: HPCC, Swift, and one in the manner of NSCC.
 
-Each acknowledgement may change a flow's window, in bytes with headers; what may be in flight is
-counted in packets, and where less than the line rate is wanted the next packet is put off.
+`laws` has their parameters and sources, `reference_control` the same laws to be read.
 """
+
+from math import sqrt
 
 from ctestbed.core.jit import indexed_from_zero, inner, part
 from ctestbed.transport.packet import kernels_layout as at
-from ctestbed.transport.packet.kernels_control import BIT_PS
 
-
-@indexed_from_zero
-@inner
-def record(telemetry, flows, ports, queues, flow, number, place, out, queue, now):
-    """Note what a data packet sees at a switch's port as it leaves: HPCC's telemetry."""
-    length = flows[flow, at.S_STRIDE] - 1
-    hop = (place - flows[flow, at.S_HOPS]) % flows[flow, at.S_STRIDE]
-    row = flows[flow, at.S_SEEN_AT] + length * (1 + number % flows[flow, at.S_SLOTS]) + hop
-    telemetry[row, at.T_QUEUE] = queues[queue, at.Q_BYTES]
-    telemetry[row, at.T_SENT] = queues[queue, at.Q_SENT]
-    telemetry[row, at.T_TIME] = now
-    telemetry[row, at.T_RATE] = ports[out, at.P_RATE]
+BIT_PS = 8.0e12
 
 
 @part
-def busiest(telemetry, flows, control, flow, number):
-    """Return HPCC's smoothed utilisation after the telemetry of packet `number`; keep that."""
-    length = flows[flow, at.S_STRIDE] - 1
-    last = flows[flow, at.S_SEEN_AT]
-    this = last + length * (1 + number % flows[flow, at.S_SLOTS])
-    base = control[flow, at.K_BASE]
-    most, over = 0.0, 0.0
-    for hop in range(1, length):
-        old, new = last + hop, this + hop
-        span = float(telemetry[new, at.T_TIME] - telemetry[old, at.T_TIME])
-        if telemetry[old, at.T_RATE] > 0 and span > 0.0:
-            rate = float(telemetry[new, at.T_RATE])
-            queue = float(min(telemetry[new, at.T_QUEUE], telemetry[old, at.T_QUEUE]))
-            sent = float(telemetry[new, at.T_SENT] - telemetry[old, at.T_SENT])
-            use = queue * BIT_PS / (rate * base) + sent * BIT_PS / (rate * span)
-            if use > most:
-                most, over = use, span
-        for column in range(at.TELEMETRY):
-            telemetry[old, column] = telemetry[new, column]
-    share = min(over, base) / base
-    control[flow, at.K_USE] = (1.0 - share) * control[flow, at.K_USE] + share * most
-    return control[flow, at.K_USE]
-
-
-@part
-def follow_hpcc(telemetry, flows, control, parameters, flow, number):
-    """React as HPCC does (Li et al., SIGCOMM 2019, algorithm 1)."""
-    use = busiest(telemetry, flows, control, flow, number)
-    more = control[flow, at.K_MOST] * (1.0 - parameters[at.D_ETA]) / parameters[at.D_SHARERS]
-    stage = control[flow, at.K_STAGE]
-    fast = use >= parameters[at.D_ETA] or stage >= parameters[at.D_STAGES]
-    window = control[flow, at.K_REFERENCE] + more
-    if fast:
-        window = control[flow, at.K_REFERENCE] / max(use / parameters[at.D_ETA], 0.01) + more
-    window = min(max(window, control[flow, at.K_FRAME]), control[flow, at.K_MOST])
-    if number >= control[flow, at.K_LAST]:
-        control[flow, at.K_LAST] = float(flows[flow, at.S_NEXT])
-        control[flow, at.K_STAGE] = 0.0 if fast else stage + 1.0
-        control[flow, at.K_REFERENCE] = window
-    control[flow, at.K_WINDOW] = window
-    control[flow, at.K_RATE] = min(
-        window * BIT_PS / control[flow, at.K_BASE], control[flow, at.K_LINE]
-    )
-
-
-@part
-def follow_swift(control, parameters, flow, now, delay, lost):
-    """React as Swift does (Kumar et al., SIGCOMM 2020, algorithm 1), windows in packets inside."""
-    frame = control[flow, at.K_FRAME]
-    window = control[flow, at.K_WINDOW] / frame
-    spread = parameters[at.D_FS_ALPHA] / window**0.5 - parameters[at.D_FS_OFF]
-    target = control[flow, at.K_TARGET] + min(max(spread, 0.0), parameters[at.D_FS_RANGE])
-    may_cut = now - control[flow, at.K_LAST] >= delay
-    if lost:
-        if may_cut:
-            window *= 1.0 - parameters[at.D_MOST_CUT]
-            control[flow, at.K_LAST] = float(now)
-    elif delay < target:
-        window += parameters[at.D_RISE] / max(window, 1.0)
-    elif may_cut:
-        cut = parameters[at.D_BETA] * (delay - target) / delay
-        window *= max(1.0 - cut, 1.0 - parameters[at.D_MOST_CUT])
-        control[flow, at.K_LAST] = float(now)
-    window = min(max(window, parameters[at.D_FS_LEAST]), control[flow, at.K_MOST] / frame)
-    control[flow, at.K_WINDOW] = window * frame
-    control[flow, at.K_RATE] = control[flow, at.K_LINE]
-    if window < 1.0:
-        control[flow, at.K_RATE] = window * frame * BIT_PS / max(delay, 1.0)
-
-
-@part
-def follow_nscc(control, parameters, flow, now, delay, lost, marked):
-    """React by ECN and delay, in the manner of UEC's NSCC: four cases, and a quick adaptation."""
-    frame, base = control[flow, at.K_FRAME], control[flow, at.K_BASE]
-    waited = max(delay - base, 0.0)
-    target = parameters[at.D_TARGET] * base
-    window = control[flow, at.K_WINDOW]
-    if not lost:
-        control[flow, at.K_GOT] += frame
-        control[flow, at.K_DELAY] += (waited - control[flow, at.K_DELAY]) * parameters[at.D_SMOOTH]
-    else:
-        control[flow, at.K_LOST] = 1.0
-    if now >= control[flow, at.K_LAST] + base + target:
-        # Once per round trip, if packets were lost: what came through is what fits.
-        if control[flow, at.K_LOST] > 0.0:
-            window = min(window, max(control[flow, at.K_GOT], frame))
-        control[flow, at.K_LAST] = float(now)
-        control[flow, at.K_GOT] = 0.0
-        control[flow, at.K_LOST] = 0.0
-    if not lost:
-        if waited < target and not marked:
-            window += parameters[at.D_GAIN] * frame * frame / window * (target - waited) / target
-        elif not marked:
-            window += parameters[at.D_FAIR] * frame * frame / window
-        elif (
-            waited >= target
-            and now - control[flow, at.K_CUT] >= base
-            and control[flow, at.K_DELAY] > target
-        ):
-            over = (control[flow, at.K_DELAY] - target) / control[flow, at.K_DELAY]
-            window *= max(1.0 - parameters[at.D_BETA] * over, 0.5)
-            control[flow, at.K_CUT] = float(now)
-    control[flow, at.K_WINDOW] = min(max(window, frame), control[flow, at.K_MOST])
-
-
-@indexed_from_zero
-@inner
-def follow(telemetry, flows, control, parameters, settings, flow, number, now, place, stamp, lost):
-    """Let a flow's law take an answer: packet `number` came, or `lost`, sent at `stamp`."""
-    if flows[flow, at.S_STATE] == at.DONE:
-        return
-    delay = float(now - (stamp >> 16))
-    law = settings[at.C_CC]
-    if law == at.HPCC:
-        if not lost and number >= 0:
-            follow_hpcc(telemetry, flows, control, parameters, flow, number)
-    elif law == at.SWIFT:
-        follow_swift(control, parameters, flow, now, delay, lost)
-    else:
-        follow_nscc(control, parameters, flow, now, delay, lost, place & at.ECN > 0)
-    window = int(control[flow, at.K_WINDOW] / control[flow, at.K_FRAME])
-    flows[flow, at.S_WINDOW] = max(1, window)
-
-
-@indexed_from_zero
-@inner
-def put_off(control, flow, now, size):
-    """Return when a flow that sends `size` bytes now may send again."""
+def pace_window(control, flow, now, size):
+    """Return when a flow that sends `size` bytes now may send again, in ps."""
     if control[flow, at.K_RATE] >= control[flow, at.K_LINE]:
         return now
     return now + int(size * BIT_PS / control[flow, at.K_RATE])
+
+
+@part
+def set_window(flows, control, settings, flow):
+    """Have the flow keep to its law's window, of a packet at least.
+
+    HPCC's pace holds it to a part of a packet, so it may send while less is in flight.
+    """
+    frame = float(settings[at.C_PAYLOAD] + settings[at.C_HEADER])
+    packets = int(control[flow, at.K_WINDOW] / frame)
+    if settings[at.C_CC] == at.HPCC and packets * frame < control[flow, at.K_WINDOW]:
+        packets += 1
+    flows[flow, at.S_WINDOW] = min(settings[at.C_MOST], max(1, packets))
+
+
+@indexed_from_zero
+@inner
+def respond(
+    flows, control, parameters, run, settings, now, flow, number, kind, fresh, place, stamp
+):
+    """Have a flow's law take an answer, by which `fresh` packets are newly acknowledged."""
+    upto = number + settings[at.C_RELIABILITY]
+    gap = kind == at.NAK
+    law = settings[at.C_CC]
+    frame = float(settings[at.C_PAYLOAD] + settings[at.C_HEADER])
+    if law == at.HPCC:
+        if place & at.TRIMMED == 0:
+            follow_use(flows, control, parameters, run, flow, upto, frame)
+    elif law == at.SWIFT:
+        hold_delay(control, parameters, now, flow, frame, fresh, gap, float(now - (stamp >> 16)))
+    else:
+        flying = flows[flow, at.S_NEXT] - flows[flow, at.S_ACKED] - flows[flow, at.S_REPAIR]
+        weigh_both(
+            control, parameters, now, flow, frame, fresh, gap, place & at.ECN != 0, flying,
+            float(now - (stamp >> 16)),
+        )  # fmt: skip
+    set_window(flows, control, settings, flow)
+
+
+@indexed_from_zero
+@inner
+def give_up(flows, control, parameters, settings, now, flow):
+    """Have a flow's law take it that an answer did not come in time."""
+    if settings[at.C_CC] == at.NSCC:
+        control[flow, at.U_ADAPTING] = 1.0
+    elif settings[at.C_CC] == at.SWIFT:
+        frame = float(settings[at.C_PAYLOAD] + settings[at.C_HEADER])
+        packets = control[flow, at.K_WINDOW] / frame
+        control[flow, at.W_LATE] += 1.0
+        if control[flow, at.W_LATE] >= parameters[at.D_TIMEOUTS]:
+            change_swift(control, parameters, now, flow, frame, packets, parameters[at.D_SMALLEST])
+        elif now - control[flow, at.W_CUT] >= control[flow, at.W_TOOK]:
+            less = packets * (1.0 - parameters[at.D_MOST_DECREASE])
+            change_swift(control, parameters, now, flow, frame, packets, less)
+        set_window(flows, control, settings, flow)
+
+
+# HPCC.
+
+
+@indexed_from_zero
+@inner
+def tell(store, run, slot):
+    """Write to a frame's slot what it carries along: that of the frame last taken up."""
+    for column in range(at.FRAME, store.shape[1]):
+        store[slot, column] = run[at.COUNTERS + column - at.FRAME]
+
+
+@indexed_from_zero
+@inner
+def recall(store, run, slot):
+    """Take up what the frame in a slot carries along."""
+    for column in range(at.FRAME, store.shape[1]):
+        run[at.COUNTERS + column - at.FRAME] = store[slot, column]
+
+
+@indexed_from_zero
+@inner
+def note_port(queues, run, queue, now):
+    """Have the frame that leaves by a switch port now carry along what that port is like."""
+    place = at.COUNTERS + 1 + at.TELLING * run[at.COUNTERS]
+    run[place] = queues[queue, at.Q_BYTES]
+    run[place + 1] = queues[queue, at.Q_SENT]
+    run[place + 2] = now
+    run[at.COUNTERS] += 1
+
+
+@indexed_from_zero
+@inner
+def follow_use(flows, control, parameters, run, flow, upto, frame):
+    """HPCC: set the window by how full the fullest switch port on the path is."""
+    use = 0.0
+    took = 0.0
+    base = control[flow, at.K_BASE]
+    heard = control[flow, at.H_HEARD] > 0.0
+    for hop in range(run[at.COUNTERS]):
+        said = at.COUNTERS + 1 + at.TELLING * hop
+        mine = at.CONTROL + at.HOP * hop
+        waits = float(run[said])
+        sent = float(run[said + 1])
+        when = float(run[said + 2])
+        apart = when - control[flow, mine + at.HOP_TIME]
+        rate = control[flow, mine + at.HOP_RATE]
+        if heard and apart > 0.0:
+            load = (sent - control[flow, mine + at.HOP_SENT]) * BIT_PS / (apart * rate)
+            load += min(waits, control[flow, mine + at.HOP_WAITS]) * BIT_PS / (rate * base)
+            if load > use:
+                use = load
+                took = apart
+        control[flow, mine + at.HOP_WAITS] = waits
+        control[flow, mine + at.HOP_SENT] = sent
+        control[flow, mine + at.HOP_TIME] = when
+    if not heard:
+        control[flow, at.H_HEARD] = 1.0
+        control[flow, at.H_UPDATE] = flows[flow, at.S_NEXT]
+        return
+    share = min(took, base) / base
+    use = (1.0 - share) * control[flow, at.H_USE] + share * use
+    control[flow, at.H_USE] = use
+    wanted = parameters[at.D_USE]
+    stage = 0.0
+    if use >= wanted or control[flow, at.H_STAGE] >= parameters[at.D_STAGES]:
+        window = control[flow, at.H_REFERENCE] * wanted / max(use, at.LEAST_USE)
+        window += control[flow, at.H_STEP]
+    else:
+        window = control[flow, at.H_REFERENCE] + control[flow, at.H_STEP]
+        stage = control[flow, at.H_STAGE] + 1.0
+    window = min(max(window, frame), control[flow, at.K_MOST])
+    control[flow, at.K_WINDOW] = window
+    if upto > control[flow, at.H_UPDATE]:
+        control[flow, at.H_REFERENCE] = window
+        control[flow, at.H_STAGE] = stage
+        control[flow, at.H_UPDATE] = flows[flow, at.S_NEXT]
+    control[flow, at.K_RATE] = min(window * BIT_PS / base, control[flow, at.K_LINE])
+
+
+# Swift.
+
+
+@indexed_from_zero
+@inner
+def hold_delay(control, parameters, now, flow, frame, fresh, gap, took):
+    """Swift: set the window by a packet's round trip against the target."""
+    packets = control[flow, at.K_WINDOW] / frame
+    if not gap:
+        control[flow, at.W_TOOK] = took
+        control[flow, at.W_LATE] = 0.0
+    scaling = parameters[at.D_SCALING]
+    low = 1.0 / sqrt(parameters[at.D_SCALING_TO])
+    high = 1.0 / sqrt(parameters[at.D_SCALING_FROM])
+    more = scaling * (1.0 / sqrt(packets) - low) / (high - low)
+    target = control[flow, at.W_REST] + max(0.0, min(more, scaling))
+    may = now - control[flow, at.W_CUT] >= control[flow, at.W_TOOK]
+    after = packets
+    if gap:
+        if may:
+            after = packets * (1.0 - parameters[at.D_MOST_DECREASE])
+    elif took < target:
+        after = packets + parameters[at.D_INCREASE] * fresh / max(packets, 1.0)
+    elif may:
+        less = 1.0 - parameters[at.D_DECREASE] * (took - target) / took
+        after = packets * max(less, 1.0 - parameters[at.D_MOST_DECREASE])
+    change_swift(control, parameters, now, flow, frame, packets, after)
+
+
+@indexed_from_zero
+@inner
+def change_swift(control, parameters, now, flow, frame, before, after):
+    """Set a window of `after` packets, or the pace where that is less than one."""
+    if after < before:
+        control[flow, at.W_CUT] = now
+    after = max(after, parameters[at.D_SMALLEST])
+    window = min(after * frame, control[flow, at.K_MOST])
+    control[flow, at.K_WINDOW] = window
+    rate = control[flow, at.K_LINE]
+    if window < frame:
+        rate = min(window * BIT_PS / control[flow, at.W_TOOK], rate)
+    control[flow, at.K_RATE] = rate
+
+
+# NSCC.
+
+
+@part
+def bound(control, flow, frame, window):
+    """Set a window between a packet and the most."""
+    control[flow, at.K_WINDOW] = min(max(window, frame), control[flow, at.K_MOST])
+
+
+@part
+def weigh(control, parameters, flow, delay, marked):
+    """Let a delay count in the average; one that no switch saw counts little."""
+    if not marked and delay > parameters[at.N_TARGET]:
+        delay = control[flow, at.K_BASE] * 0.25
+    step = parameters[at.N_AVERAGING] * (delay - control[flow, at.U_AVERAGE])
+    control[flow, at.U_AVERAGE] += step
+
+
+@indexed_from_zero
+@inner
+def adapt(control, parameters, now, flow, frame, gap, marked, flying, delay):
+    """Fall to what came through in a round trip, if that is little and something was lost.
+
+    Returns True where the answer is to change nothing else.
+    """
+    done = False
+    if control[flow, at.U_IGNORED] < control[flow, at.U_TO_IGNORE] and (marked or gap):
+        done = True
+    elif now > control[flow, at.U_ADAPT_AT]:
+        late = delay > parameters[at.N_ADAPT_ABOVE] * parameters[at.N_TARGET]
+        late = late or gap or control[flow, at.U_ADAPTING] > 0.0
+        few = parameters[at.N_ADAPT_BELOW] * control[flow, at.K_MOST]
+        if control[flow, at.U_ADAPT_AT] > 0.0 and late and control[flow, at.U_ACHIEVED] < few:
+            control[flow, at.K_WINDOW] = max(control[flow, at.U_ACHIEVED], frame)
+            control[flow, at.U_TO_IGNORE] = flying * frame
+            control[flow, at.U_IGNORED] = 0.0
+            control[flow, at.U_ADAPTING] = 0.0
+            done = True
+        control[flow, at.U_ACHIEVED] = 0.0
+        control[flow, at.U_ADAPT_AT] = now + control[flow, at.K_BASE] + parameters[at.N_TARGET]
+    if done:
+        control[flow, at.U_PENDING] = 0.0
+        control[flow, at.U_RECEIVED] = 0.0
+    return done
+
+
+@indexed_from_zero
+@inner
+def weigh_both(control, parameters, now, flow, frame, fresh, gap, marked, flying, took):
+    """NSCC: set the window by a packet's mark and delay."""
+    if gap:
+        control[flow, at.U_IGNORED] += frame
+        weigh(control, parameters, flow, parameters[at.N_LONGEST], True)
+        control[flow, at.U_ADAPTING] = 1.0
+        if not adapt(control, parameters, now, flow, frame, gap, marked, flying, 0.0):
+            bound(control, flow, frame, control[flow, at.K_WINDOW] - frame)
+        return
+    news = fresh * frame
+    control[flow, at.U_ACHIEVED] += news
+    control[flow, at.U_RECEIVED] += news
+    control[flow, at.U_IGNORED] += news
+    delay = max(0.0, took - control[flow, at.K_BASE])
+    weigh(control, parameters, flow, delay, marked)
+    if adapt(control, parameters, now, flow, frame, gap, marked, flying, delay):
+        return
+    late = delay >= parameters[at.N_TARGET]
+    if marked:
+        if late:
+            decrease(control, parameters, now, flow, frame)
+    elif late:
+        scale = parameters[at.N_SCALE]
+        control[flow, at.U_PENDING] += parameters[at.N_FAIR] * frame * scale * news
+    else:
+        increase(control, parameters, flow, frame, news, delay)
+    adjust(control, parameters, now, flow, frame)
+
+
+@indexed_from_zero
+@inner
+def increase(control, parameters, flow, frame, news, delay):
+    """Rise fast where nothing waits, or in proportion to what the delay leaves of its target."""
+    scale = parameters[at.N_SCALE]
+    if delay < parameters[at.N_FAST_BELOW]:
+        control[flow, at.U_QUICK] += news
+        if control[flow, at.U_QUICK] > control[flow, at.K_WINDOW] or control[flow, at.U_FAST] > 0.0:
+            control[flow, at.U_FAST] = 1.0
+            more = news * parameters[at.N_FAST] * scale
+            bound(control, flow, frame, control[flow, at.K_WINDOW] + more)
+            return
+    else:
+        control[flow, at.U_QUICK] = 0.0
+    control[flow, at.U_FAST] = 0.0
+    step = parameters[at.N_PROPORTIONAL] * frame * scale / parameters[at.N_ROUND_TRIP]
+    control[flow, at.U_PENDING] += step * news * (parameters[at.N_TARGET] - delay)
+
+
+@indexed_from_zero
+@inner
+def decrease(control, parameters, now, flow, frame):
+    """Cut the window once a round trip, if the average delay too is above its target."""
+    control[flow, at.U_FAST] = 0.0
+    control[flow, at.U_QUICK] = 0.0
+    average, target = control[flow, at.U_AVERAGE], parameters[at.N_TARGET]
+    if average > target and now - control[flow, at.U_CUT] > control[flow, at.K_BASE]:
+        less = 1.0 - parameters[at.N_DECREASE] * (average - target) / average
+        less = max(less, 1.0 - parameters[at.N_MOST_DECREASE])
+        bound(control, flow, frame, control[flow, at.K_WINDOW] * less)
+        control[flow, at.U_CUT] = now
+
+
+@indexed_from_zero
+@inner
+def adjust(control, parameters, now, flow, frame):
+    """Make the increases that have gathered, every few packets or round trip."""
+    rest = now - control[flow, at.U_ADJUSTED]
+    longest = parameters[at.N_LONGEST]
+    if control[flow, at.U_RECEIVED] > parameters[at.N_ADJUST] * frame or rest > longest:
+        window = control[flow, at.K_WINDOW]
+        window += control[flow, at.U_PENDING] / window
+        if rest >= longest:
+            window += parameters[at.N_ALWAYS] * frame * parameters[at.N_SCALE]
+            control[flow, at.U_ADJUSTED] = now
+        control[flow, at.U_PENDING] = 0.0
+        control[flow, at.U_RECEIVED] = 0.0
+        bound(control, flow, frame, window)
 
 
 def warm() -> None:

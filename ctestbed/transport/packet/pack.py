@@ -6,6 +6,12 @@ from typing import Final
 import numpy as np
 
 from ctestbed.transport.packet import kernels_layout as at
+from ctestbed.transport.packet.pack_control import (
+    LAWS,
+    control_rows,
+    parameters_row,
+    set_windows,
+)
 from ctestbed.transport.packet.problem import (
     BIT_TIMES_OF_QUANTUM,
     Column,
@@ -13,19 +19,11 @@ from ctestbed.transport.packet.problem import (
     PacketFlows,
     PacketNetwork,
     PacketSettings,
-    Swift,
 )
 
 PS_PER_SECOND: Final = 10**12
 CHUNK: Final = 8
 _LINE_WORDS: Final = 8
-_LAWS: Final = {
-    "none": at.NO_CONTROL,
-    "dcqcn": at.DCQCN,
-    "hpcc": at.HPCC,
-    "swift": at.SWIFT,
-    "nscc": at.NSCC,
-}
 _FIRST_CHUNKS: Final = 8192
 """Chunks of frames to begin with: 2 MiB that are touched only as they are used."""
 
@@ -40,7 +38,6 @@ class State:
     flows: Column
     marks: Column
     control: Column
-    telemetry: Column
     harms: Column
     order: Column
     hops: Column
@@ -59,7 +56,7 @@ class State:
         """Return the arrays in the order that the kernels take them."""
         return (
             self.ports, self.queues, self.nodes, self.flows, self.marks, self.control,
-            self.telemetry, self.harms, self.order, self.hops, self.back, self.doors, self.due,
+            self.harms, self.order, self.hops, self.back, self.doors, self.due,
             self.store, self.chain, self.run, self.settings, self.parameters, self.heap,
         )  # fmt: skip
 
@@ -86,9 +83,10 @@ def pack(
     ports = _port_rows(network, link_of_port, port_of_link, node_of_port)
     rows, order = _flow_rows(network, flows, ports, port_of_link)
     _cut(rows, flows.sizes, settings)
+    telling = settings.congestion == "hpcc"
+    control = control_rows(network, flows, settings)
+    set_windows(rows, control, settings)
     packets = int(rows[:, at.S_TOTAL].sum()) if settings.reliability == "sr" else 1
-    control = _control_rows(network, flows, ports[rows[:, at.S_PORT], at.P_RATE], rows, settings)
-    telemetry = _telemetry(rows, settings)
     hops = _hops(network, port_of_link)
     doors = _door_rows(settings, ports, rows, order)
     queues = _queue_rows(limits, link_of_port, settings)
@@ -98,16 +96,17 @@ def pack(
     control_time = -(-settings.control * 8 * PS_PER_SECOND // ports[:, at.P_RATE])
     window = int((control_time + ports[:, at.P_DELAY]).min())
     frames = _frames_of_window(window, control_time, node_of_port)
-    run = np.zeros(at.COUNTERS, np.int64)
+    wide = 1 + at.TELLING * int(rows[:, at.S_STRIDE].max(initial=1)) if telling else 0
+    run = np.zeros(at.COUNTERS + wide, np.int64)
     run[at.X_OPEN] = len(rows)
     run[at.X_RESERVE] = room * (2 * frames // CHUNK + 4 * int(counts.max()) + 64)
     state = State(
         aligned(ports), aligned(queues),
         aligned(_node_rows(settings, counts)), aligned(rows), np.zeros(packets, np.uint8),
-        control, telemetry, harms, order, hops,
+        control, harms, order, hops,
         np.where(hops >= 0, ports[hops, at.P_PEER], -1).astype(np.int32), aligned(doors),
-        due, np.zeros((0, at.FRAME), np.int64), np.zeros(0, np.int64), run,
-        _settings_row(settings, window), _parameters(settings),
+        due, np.zeros((0, at.FRAME + wide), np.int64), np.zeros(0, np.int64), run,
+        _settings_row(settings, window), parameters_row(network, flows, settings),
         np.zeros(room * (8 * frames + 128) + 2 * int(counts.max()), np.int64), link_of_port,
     )  # fmt: skip
     wires = len(ports)
@@ -210,7 +209,7 @@ def _room(shape: tuple[int, ...]) -> Column:
 def grow(state: State, chunks: int) -> None:
     """Add chunks to the frame store."""
     old = len(state.chain)
-    store = _room(((old + chunks) * CHUNK, at.FRAME))
+    store = _room(((old + chunks) * CHUNK, state.store.shape[1]))
     store[: len(state.store)] = state.store
     state.store = store
     chain = np.arange(old + 1, old + chunks + 1)
@@ -251,97 +250,6 @@ def _cut(rows: Column, sizes: Column, settings: PacketSettings) -> None:
     rows[:, at.S_WINDOW] = settings.max_in_flight
     if settings.reliability == "sr":
         rows[:, at.S_BITS] = np.cumsum(packets) - packets
-
-
-def _control_rows(
-    network: PacketNetwork,
-    flows: PacketFlows,
-    rate: Column,
-    flow_rows: Column,
-    settings: PacketSettings,
-) -> Column:
-    rows = np.zeros((len(rate), at.CONTROL), np.float64)
-    rows[:, [at.K_RATE, at.K_TARGET, at.K_LINE]] = rate[:, None]
-    rows[:, at.K_ALPHA] = 1.0
-    rows[:, [at.K_ALPHA_AT, at.K_RISE_AT]] = float(at.NEVER)
-    if settings.congestion in {"none", "dcqcn"}:
-        return rows
-    base, hops = idle_round_trips(network, flows, settings)
-    frame = settings.payload + settings.header
-    products = base.astype(np.float64) * rate.astype(np.float64) / 8e12
-    factor = settings.nscc.most if settings.congestion == "nscc" else 1.0
-    rows[:, at.K_BASE] = base
-    rows[:, at.K_FRAME] = frame
-    rows[:, at.K_MOST] = np.maximum(factor * products, frame)
-    rows[:, at.K_WINDOW] = rows[:, at.K_REFERENCE] = rows[:, at.K_MOST]
-    if settings.congestion == "swift":
-        rows[:, at.K_TARGET] = base + settings.swift.hop_allowance * hops
-    flow_rows[:, at.S_WINDOW] = np.maximum(1, rows[:, at.K_WINDOW] / frame).astype(np.int64)
-    return rows
-
-
-def idle_round_trips(
-    network: PacketNetwork, flows: PacketFlows, settings: PacketSettings
-) -> tuple[Column, Column]:
-    """Return each flow's round trip over its idle first path in ps, and that path's hops."""
-    rate = network.rate[network.links]
-    frame, control = settings.payload + settings.header, settings.control
-    each = 2 * network.delay[network.links]
-    each = each + -(-(frame * 8 * PS_PER_SECOND) // rate) - (-(control * 8 * PS_PER_SECOND) // rate)
-    sums = np.concatenate([[0], np.cumsum(each)])
-    first = network.offsets[flows.first_path]
-    last = network.offsets[flows.first_path + 1]
-    return sums[last] - sums[first], last - first
-
-
-def _telemetry(rows: Column, settings: PacketSettings) -> Column:
-    """Return HPCC's rows, of each flow one for each hop of a window of packets, and the last."""
-    if settings.congestion != "hpcc":
-        return np.zeros((1, at.TELEMETRY), np.int64)
-    slots = np.minimum(rows[:, at.S_TOTAL], rows[:, at.S_WINDOW] + 1)
-    needed = (rows[:, at.S_STRIDE] - 1) * (slots + 1)
-    rows[:, at.S_SLOTS] = slots
-    rows[:, at.S_SEEN_AT] = np.cumsum(needed) - needed
-    return np.zeros((int(needed.sum()), at.TELEMETRY), np.int64)
-
-
-def _parameters(settings: PacketSettings) -> Column:
-    row = np.zeros(at.PARAMETERS, np.float64)
-    dcqcn, hpcc, swift, nscc = settings.dcqcn, settings.hpcc, settings.swift, settings.nscc
-    alpha, off = spread_law(swift)
-    for column, value in {
-        at.D_G: dcqcn.g,
-        at.D_RAI: dcqcn.additive_increase,
-        at.D_HAI: dcqcn.hyper_increase,
-        at.D_ALPHA_PERIOD: dcqcn.alpha_period,
-        at.D_RISE_PERIOD: dcqcn.rise_period,
-        at.D_RISE_BYTES: dcqcn.rise_bytes,
-        at.D_FAST: dcqcn.fast_recovery,
-        at.D_LEAST: dcqcn.least_rate,
-        at.D_NOTICE_PERIOD: dcqcn.notice_period,
-        at.D_ETA: hpcc.eta,
-        at.D_STAGES: hpcc.stages,
-        at.D_SHARERS: hpcc.sharers,
-        at.D_RISE: swift.rise,
-        at.D_BETA: nscc.beta if settings.congestion == "nscc" else swift.beta,
-        at.D_MOST_CUT: swift.most_cut,
-        at.D_FS_ALPHA: alpha,
-        at.D_FS_OFF: off,
-        at.D_FS_RANGE: swift.spread,
-        at.D_FS_LEAST: swift.spread_least,
-        at.D_TARGET: nscc.target,
-        at.D_SMOOTH: nscc.smooth,
-        at.D_GAIN: nscc.gain,
-        at.D_FAIR: nscc.fair,
-    }.items():
-        row[column] = value
-    return row
-
-
-def spread_law(swift: Swift) -> tuple[float, float]:
-    """Return a and b of Swift's a / sqrt(window) - b: its whole range at the least window."""
-    alpha = swift.spread / (swift.spread_least**-0.5 - swift.spread_most**-0.5)
-    return alpha, alpha * swift.spread_most**-0.5
 
 
 def _hops(network: PacketNetwork, port_of_link: Column) -> Column:
@@ -392,7 +300,8 @@ def _settings_row(settings: PacketSettings, window: int) -> Column:
         at.C_SEED: settings.seed,
         at.C_INORDER: int(not settings.spray),
         at.C_TRIM: int(settings.trim),
-        at.C_CC: _LAWS[settings.congestion],
+        at.C_CC: LAWS[settings.congestion],
+        at.C_MOST: settings.max_in_flight,
         at.C_HYSTERESIS: settings.hysteresis,
     }.items():
         row[column] = value

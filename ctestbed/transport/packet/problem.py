@@ -1,21 +1,18 @@
 """What the packet engine is given and what it gives back: integer arrays and a few settings."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ctestbed.transport.dcqcn_fixed_point import DcqcnParameters
 from ctestbed.transport.packet.kernels_layout import NEVER
+from ctestbed.transport.packet.laws import DCQCN, HPCC, NSCC, CongestionControl, Swift
 
 Column: TypeAlias = NDArray[Any]
 
-CongestionControl: TypeAlias = Literal["none", "dcqcn", "hpcc", "swift", "nscc"]
-
 BIT_TIMES_OF_QUANTUM: Final = 512
 MAX_QUANTA: Final = 65535
-_PUBLISHED: Final = DcqcnParameters()
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,72 +72,6 @@ def no_harm() -> Harm:
 
 
 @dataclass(frozen=True, slots=True)
-class DCQCN:
-    """Parameters of DCQCN: rates in bit/s, periods in ps, by default the published ones.
-
-    `fast_recovery` counts the rises before the additive ones. The hyper increase (ten additive
-    ones) and the least rate (one of them) are ours: no figure for them was found.
-    """
-
-    g: float = _PUBLISHED.gain
-    additive_increase: float = _PUBLISHED.additive
-    hyper_increase: float = 10 * _PUBLISHED.additive
-    alpha_period: float = _PUBLISHED.alpha_timer
-    rise_period: float = _PUBLISHED.rate_timer
-    rise_bytes: float = _PUBLISHED.byte_counter
-    fast_recovery: float = _PUBLISHED.fast_recovery
-    least_rate: float = _PUBLISHED.additive
-    notice_period: float = _PUBLISHED.notify_interval
-
-
-@dataclass(frozen=True, slots=True)
-class HPCC:
-    """Parameters of HPCC (SIGCOMM 2019): eta and the additive rounds are the paper's.
-
-    `sharers` divides what one additive round may add over all; its value is ours: with many more
-    an incast is slow to take up what those that finish leave.
-    """
-
-    eta: float = 0.95
-    stages: float = 5.0
-    sharers: float = 3.0
-
-
-@dataclass(frozen=True, slots=True)
-class Swift:
-    """Parameters of Swift (SIGCOMM 2020); the form is the paper's, the values are ours.
-
-    Target: the idle round trip, `hop_allowance` ps for each hop, and up to `spread` ps for windows
-    between `spread_most` and `spread_least` packets. Windows rise by `rise` packets a round trip.
-    """
-
-    rise: float = 1.0
-    beta: float = 0.8
-    most_cut: float = 0.5
-    hop_allowance: float = 1e6
-    spread: float = 20e6
-    spread_least: float = 0.1
-    spread_most: float = 100.0
-
-
-@dataclass(frozen=True, slots=True)
-class NSCC:
-    """Parameters of a window law in the manner of UEC's NSCC; the values are ours.
-
-    `target` is the queueing wanted, in idle round trips; `gain` and `fair` are packets a round trip
-    where nothing waits, and where delay is high but nothing is marked; `beta` bounds a cut.
-    """
-
-    target: float = 0.75
-    gain: float = 4.0
-    fair: float = 0.5
-    beta: float = 0.8
-    smooth: float = 0.125
-    most: float = 1.5
-    """Most bytes in flight, in bandwidth-delay products."""
-
-
-@dataclass(frozen=True, slots=True)
 class PacketSettings:
     """How frames are formed, queued, paused and repeated. Sizes in bytes, times in ps."""
 
@@ -169,10 +100,10 @@ class PacketSettings:
     max_in_flight: int = NEVER
     trim: bool = False
     congestion: CongestionControl = "none"
-    dcqcn: DCQCN = DCQCN()
-    hpcc: HPCC = HPCC()
-    swift: Swift = Swift()
-    nscc: NSCC = NSCC()
+    dcqcn: DCQCN = field(default_factory=DCQCN)
+    hpcc: HPCC = field(default_factory=HPCC)
+    swift: Swift = field(default_factory=Swift)
+    nscc: NSCC = field(default_factory=NSCC)
     seed: int = 1
     harm: Harm | None = None
 

@@ -13,6 +13,7 @@ from typing import Final
 import numpy as np
 
 from ctestbed.transport.packet.kernels_layout import CUT, NEVER
+from ctestbed.transport.packet.laws import Tuning, tune
 from ctestbed.transport.packet.problem import (
     BIT_TIMES_OF_QUANTUM,
     Column,
@@ -25,8 +26,8 @@ from ctestbed.transport.packet.problem import (
     PortRecord,
     no_harm,
 )
-from ctestbed.transport.packet.reference_control import follow, notice, pace
-from ctestbed.transport.packet.reference_state import Flow, Frame, Node, Port, Queue, Seen, mix
+from ctestbed.transport.packet.reference_control import make_law
+from ctestbed.transport.packet.reference_state import Flow, Frame, Node, Port, Queue, mix
 
 WAKE: Final = 0
 ARRIVAL: Final = 1
@@ -54,7 +55,8 @@ class Simulation:
         for link in sorted(links | {link ^ 1 for link in links}):
             self._add_port(network, limits, link)
         self._do_harm(settings.harm or no_harm())
-        self.flows = [self._add_flow(network, flows, f) for f in range(len(flows.sizes))]
+        tuning = tune(network, flows, settings)
+        self.flows = [self._add_flow(tuning, network, flows, f) for f in range(len(flows.sizes))]
         self.open = len(self.flows)
         for port in self.ports.values():
             port.flows.sort(key=lambda flow: flow.start)
@@ -88,7 +90,9 @@ class Simulation:
             if link in self.ports:
                 self.ports[link ^ 1].losses.append((begin, until, share))
 
-    def _add_flow(self, network: PacketNetwork, flows: PacketFlows, index: int) -> Flow:
+    def _add_flow(
+        self, tuning: Tuning, network: PacketNetwork, flows: PacketFlows, index: int
+    ) -> Flow:
         first = int(flows.first_path[index])
         paths = [
             network.links[int(network.offsets[p]) : int(network.offsets[p + 1])].tolist()
@@ -100,30 +104,13 @@ class Simulation:
         flow = Flow(
             port, paths, packets, size - (packets - 1) * self.settings.payload,
             int(flows.classes[index]), int(flows.starts[index]), self.settings.max_in_flight,
+            make_law(
+                self.settings, tuning, index, [float(network.rate[link]) for link in paths[0][1:]]
+            ),
         )  # fmt: skip
-        flow.line = flow.rate = flow.target = float(port.rate)
-        if self.settings.congestion not in {"none", "dcqcn"}:
-            self._widen(flow, network)
+        self._set_window(flow)
         port.flows.append(flow)
         return flow
-
-    def _widen(self, flow: Flow, network: PacketNetwork) -> None:
-        """Give a flow of a window law its first window: what an idle path holds."""
-        settings = self.settings
-        frame, control = settings.payload + settings.header, settings.control
-        for link in flow.paths[0]:
-            bits = 8 * PS_PER_SECOND
-            rate = int(network.rate[link])
-            flow.base += 2 * int(network.delay[link]) - -frame * bits // rate
-            flow.base -= -control * bits // rate
-        flow.frame, flow.hops = float(frame), len(flow.paths[0])
-        factor = settings.nscc.most if settings.congestion == "nscc" else 1.0
-        flow.widest = max(factor * (flow.base * flow.line / 8e12), flow.frame)
-        flow.wide = flow.reference = flow.widest
-        flow.window = max(1, int(flow.wide / flow.frame))
-        flow.slots = min(flow.packets, flow.window + 1)
-        if settings.congestion == "swift":
-            flow.target = flow.base + settings.swift.hop_allowance * flow.hops
 
     # Events.
 
@@ -233,13 +220,11 @@ class Simulation:
         return wake
 
     def _launch_data(self, port: Port, queue: Queue, frame: Frame) -> None:
-        if self.settings.congestion == "hpcc" and frame.flow is not None:
-            key = frame.number % frame.flow.slots, frame.hop
-            seen = Seen(queue.waiting, queue.sent_bytes, self.now, port.rate)
-            frame.flow.telemetry[key] = seen
         queue.sent_bytes += frame.size
         queue.sent_frames += 1
         self.data_hops += 1
+        if self.settings.congestion == "hpcc" and frame.entered is not None:
+            frame.telemetry.append((queue.waiting, queue.sent_bytes, self.now))
         self._launch(port, frame)
 
     # A flow's sender.
@@ -255,7 +240,7 @@ class Simulation:
         if not self._may_send(flow):
             flow.port.ring.remove(flow)
             flow.ready = False
-        flow.paced = pace(flow, settings, self.now)
+        flow.paced = flow.law.pace(self.now, settings.header + settings.payload)
         if settings.retry < NEVER and flow.deadline == NEVER:
             flow.deadline = self.now + settings.retry
             self._set_timer(flow.port, flow.deadline)
@@ -273,7 +258,21 @@ class Simulation:
             flow.ready = True
             flow.port.ring.append(flow)
 
-    def _acknowledge(self, flow: Flow, number: int, *, gap: bool) -> None:
+    def _set_window(self, flow: Flow) -> None:
+        if flow.law.window is not None:
+            packets = flow.law.packets(self.settings.payload + self.settings.header)
+            flow.window = min(self.settings.max_in_flight, max(1, packets))
+
+    def _react(self, flow: Flow, frame: Frame, before: int) -> None:
+        """Have the flow's law take an answer that came; `before` were acknowledged before it."""
+        flow.hear(frame, before, self.now, selective=self.settings.reliability == "sr")
+        self._set_window(flow)
+        if flow.ready and not self._may_send(flow):
+            flow.ready = False
+            flow.port.ring.remove(flow)
+
+    def _acknowledge(self, flow: Flow, frame: Frame) -> None:
+        number, gap, before = frame.number, frame.kind == "nak", flow.acked
         if flow.finish >= 0:
             return
         if self.settings.retry < NEVER:
@@ -293,11 +292,11 @@ class Simulation:
             flow.finish = self.now
             flow.deadline = NEVER
             self.open -= 1
-        may_send = flow.finish < 0 and self._may_send(flow)
-        if flow.ready and not may_send:
-            flow.port.ring.remove(flow)
-            flow.ready = False
-        elif not flow.ready and may_send:
+            if flow.ready:
+                flow.port.ring.remove(flow)
+            return
+        self._react(flow, frame, before)
+        if not flow.ready and self._may_send(flow):
             self._enter_ring(flow)
             self._serve(flow.port)
 
@@ -322,6 +321,8 @@ class Simulation:
         for flow in reversed(port.flows[: port.begun]):
             if flow.deadline <= self.now:
                 flow.deadline = NEVER
+                flow.law.timeout(self.now)
+                self._set_window(flow)
                 if self.settings.reliability == "sr":
                     for number in range(flow.following):
                         self._ask_again(flow, number)
@@ -364,15 +365,9 @@ class Simulation:
             back.control.append(frame)
             self._serve(back)
         elif frame.kind == "notice":
-            notice(frame.flow, self.settings.dcqcn, self.now)
+            frame.flow.law.notice(self.now)
         else:
-            number = frame.number - (self.settings.reliability == "gbn")
-            lost = frame.kind == "nak"
-            follow(
-                frame.flow, self.settings, number, self.now, frame.stamp,
-                lost=lost, marked=frame.marked,
-            )  # fmt: skip
-            self._acknowledge(frame.flow, frame.number, gap=lost)
+            self._acknowledge(frame.flow, frame)
 
     def _heed(self, queue: Queue, *, stop: bool) -> None:
         settings = self.settings
@@ -507,7 +502,7 @@ class Simulation:
             port.control.append(
                 Frame(
                     kind, self.settings.control, flow, what, frame.path, frame.hop, frame.klass,
-                    frame.stamp, frame.marked,
+                    frame.stamp, frame.marked, frame.trimmed, telemetry=frame.telemetry,
                 )
             )  # fmt: skip
         if answers:

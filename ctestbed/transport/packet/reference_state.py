@@ -4,6 +4,7 @@ from collections import deque
 from dataclasses import dataclass, field
 
 from ctestbed.transport.packet.kernels_layout import NEVER
+from ctestbed.transport.packet.reference_control import Answer, Law
 
 _MASK = 2**64 - 1
 
@@ -31,18 +32,10 @@ class Frame:
     marked: bool = False
     trimmed: bool = False
     entered: "Queue | None" = None
+    telemetry: list[tuple[int, int, int]] = field(default_factory=list)
+    """HPCC: of each switch that it left, bytes that then waited and had been sent, and when."""
     orders: dict[int, bool] = field(default_factory=dict)
     """Of a pause frame: which classes hear, and whether they must stop."""
-
-
-@dataclass(frozen=True, slots=True)
-class Seen:
-    """What a packet saw as it left: bytes left waiting, bytes sent before it, ps, bit/s."""
-
-    queue: int
-    sent: int
-    time: int
-    rate: int
 
 
 @dataclass(slots=True)
@@ -116,7 +109,7 @@ class Port:
 
 @dataclass(slots=True)
 class Flow:
-    """A flow: what its sender knows, then what its receiver knows, then its rate control."""
+    """A flow: what its sender knows, then what its receiver knows."""
 
     port: Port
     paths: list[list[int]]
@@ -125,6 +118,7 @@ class Flow:
     klass: int
     start: int
     window: int
+    law: Law
     following: int = 0
     acked: int = 0
     finish: int = -1
@@ -141,29 +135,14 @@ class Flow:
     have: set[int] = field(default_factory=set)
     delivered: int = -1
     next_notice: int = 0
-    line: float = 0.0
-    rate: float = 0.0
-    target: float = 0.0
-    alpha: float = 1.0
-    alpha_at: float = float(NEVER)
-    rise_at: float = float(NEVER)
-    times: float = 0.0
-    rounds: float = 0.0
-    towards: float = 0.0
-    frame: float = 0.0
-    base: float = 0.0
-    hops: int = 0
-    slots: int = 1
-    wide: float = 0.0
-    widest: float = 0.0
-    last_change: float = 0.0
-    stage: float = 0.0
-    reference: float = 0.0
-    use: float = 0.0
-    got: float = 0.0
-    lost: bool = False
-    waited: float = 0.0
-    cut_at: float = 0.0
-    telemetry: dict[tuple[int, int], Seen] = field(default_factory=dict)
-    """HPCC: what packets saw, by their number modulo `slots` and the hop."""
-    seen_before: dict[int, Seen] = field(default_factory=dict)
+
+    def hear(self, frame: Frame, before: int, now: int, *, selective: bool) -> None:
+        """Have the law take an answer that came; `before` were acknowledged before it."""
+        flying = self.following - self.acked - len(self.repair)
+        self.law.answer(
+            Answer(
+                now, frame.kind == "nak", frame.number + selective, self.acked - before,
+                self.following, flying, now - frame.stamp, frame.marked, frame.trimmed,
+                frame.telemetry,
+            )
+        )  # fmt: skip
