@@ -353,7 +353,7 @@ class NSCCLaw(Law):
     def _bound(self, window: float) -> None:
         self.window = min(max(window, self.frame), self.most)
 
-    def timeout(self, now: int) -> None:
+    def timeout(self, now: int) -> None:  # noqa: ARG002 - of other laws
         """Adapt quickly at the next answer."""
         self.adapting = True
 
