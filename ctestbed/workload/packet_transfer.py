@@ -1,5 +1,6 @@
 """`sim transfer --engine packet`: what packets, queues and pauses made of the traffic."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -20,6 +21,7 @@ from ctestbed.topology.graph import Topology
 from ctestbed.topology.names import node_name
 from ctestbed.transport.packet.laws import CongestionControl
 from ctestbed.transport.problem import FlowOutcome
+from ctestbed.workload import packet_measures as measures
 from ctestbed.workload.drive import Transfer
 from ctestbed.workload.failures import Failure, failures_of, parse_failures
 from ctestbed.workload.packet_limits import configured_headroom
@@ -243,6 +245,7 @@ def packet_metrics(topology: Topology, run: PacketTransfer, prefix: str = "") ->
         metric("pauses.longest", int(ports.paused.max(initial=0)), "ps"),
         metric("queue.peak", int(ports.waiting_max.max(initial=0)), "bytes"),
         metric("headroom.peak", int(ports.headroom_max.max(initial=0)), "bytes"),
+        *_shares(topology, run, metric),
         metric("ecn.marks", int(ports.marks.sum()), "packets", "none"),
         metric("packet_hops.data", outcome.data_hops, "packet-hops", "none"),
         Metric(
@@ -251,6 +254,35 @@ def packet_metrics(topology: Topology, run: PacketTransfer, prefix: str = "") ->
         ),
     ]  # fmt: skip
     return metrics
+
+
+def _shares(topology: Topology, run: PacketTransfer, metric: Callable[..., Metric]) -> list[Metric]:
+    """Return slowdowns, fairness, and shares of planes, headroom and pauses."""
+    slower = measures.slowdowns(topology, run)
+
+    def rounded(value: float | None) -> float | str:
+        return UNKNOWN if value is None else round(value, 6)
+
+    found = [
+        metric(
+            f"fct.slowdown.{name}",
+            rounded(float(slower[_rank(len(slower), share)]) if len(slower) else None),
+            "ratio",
+        )
+        for name, share in {"p50": 500, "p99": 990, "max": 1000}.items()
+    ]
+    found += [
+        metric("fairness.jain", rounded(measures.fairness(run)), "ratio", "higher"),
+        metric("pauses.share.max", rounded(measures.pause_share(run)), "ratio"),
+        metric("headroom.share.max", rounded(measures.headroom_share(run)), "ratio", "none"),
+    ]
+    planes = measures.plane_shares(topology, run)
+    if planes is not None:
+        found += [
+            metric("plane.share.min", rounded(float(planes.min())), "ratio", "none"),
+            metric("plane.share.max", rounded(float(planes.max())), "ratio", "none"),
+        ]
+    return found
 
 
 def _rank(count: int, thousandths: int) -> int:

@@ -3,10 +3,12 @@
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from ctestbed.core.errors import ExitCode, InputError
 from ctestbed.core.result import Result
+from ctestbed.workload.packet_measures import jain
 from ctestbed.workload.packet_transfer import PacketTransferRequest, run_packet_transfer
 
 US = 10**6
@@ -250,3 +252,24 @@ def test_failures_that_cannot_be_are_refused(spec: str, code: str) -> None:
     with pytest.raises(InputError) as caught:
         run("lab-128", "incast:4", "40kB", fail=(spec,))
     assert caught.value.code == code
+
+
+def test_a_flow_alone_is_not_slowed_and_two_to_one_are_by_two(tmp_path: Path) -> None:
+    alone = tmp_path / "one.cm"
+    alone.write_text("Nodes 128\nConnections 1\n0->1 start 0 size 400000\n")
+    found = figures(run("lab-128", str(alone), "400kB"))
+    assert found["fct.slowdown.max"] == found["fairness.jain"] == 1.0
+    two = tmp_path / "two.cm"
+    two.write_text("Nodes 128\nConnections 2\n1->0 start 0 size 400000\n2->0 start 0 size 400000\n")
+    found = figures(run("lab-128", str(two), "400kB"))
+    # 200 packets over the receiver's cable in place of 100, and the way of one.
+    assert found["fct.slowdown.max"] == pytest.approx(2.0, abs=0.15)
+    assert found["fairness.jain"] == pytest.approx(1.0, abs=0.001)
+    assert 0 <= found["pauses.share.max"] <= 1
+
+
+@pytest.mark.parametrize(
+    ("values", "index"), [([1, 1, 1, 1], 1.0), ([1, 0, 0, 0], 0.25), ([3, 1], 0.8)]
+)
+def test_jains_index_is_the_published_formula(values: list[int], index: float) -> None:
+    assert jain(np.array(values, np.float64)) == pytest.approx(index)
