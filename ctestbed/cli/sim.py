@@ -44,9 +44,10 @@ def transfer(
         typer.Option(
             "--spread",
             metavar="SPREAD",
-            help="How flows choose among equal paths: balanced or ecmp; packets also spray, or "
-            "qp:N, over N queue pairs hashed apart. balanced if left out, ecmp for packets.",
-            autocompletion=lambda: ["balanced", "ecmp", "spray", "qp:4"],
+            help="How flows choose among equal paths: balanced or ecmp; packets also spray, "
+            "flowlet (another path after 50 us without a packet), or qp:N, over N queue pairs "
+            "hashed apart. balanced if left out, ecmp for packets.",
+            autocompletion=lambda: ["balanced", "ecmp", "spray", "flowlet", "qp:4"],
             show_default=False,
         ),
     ] = None,

@@ -42,7 +42,10 @@ LOSSLESS_RETRY: Final = 67_108_864 * 1000
 LOSSY_RETRY: Final = 500 * 10**6
 MAX_QUEUE_PAIRS: Final = 64
 _QUEUE_PAIRS: Final = re.compile(r"qp:([0-9]{1,4})")
-_SPREADS: Final = {"balanced", "ecmp", "spray"}
+_SPREADS: Final = {"balanced", "ecmp", "spray", "flowlet"}
+_SEVERAL: Final = {"spray", "flowlet"}
+FLOWLET_GAP: Final = 50 * 10**6
+"""ps: longer than paths of a data centre differ by, so that nothing overtakes; ours."""
 SPRAYED_PATHS: Final = 32
 """Equal-cost paths that a sprayed flow's packets take in turn, at most."""
 MAX_PAYLOAD: Final = 60_000
@@ -59,7 +62,7 @@ class PacketOptions:
     congestion: CongestionControl = "none"
     reliability: Reliability = "gbn"
     spread: str = "ecmp"
-    """balanced, ecmp, spray, or qp:N: each flow over N queue pairs, hashed apart."""
+    """balanced, ecmp, spray, flowlet, or qp:N: each flow over N queue pairs, hashed apart."""
     trim: bool = False
     payload: int = 4000
     xoff: int | None = None
@@ -161,7 +164,7 @@ def _queue_pairs(options: PacketOptions) -> int:
             "CTB-S086",
             f"{options.spread[:80]!r} is no spread of packets",
             where=Where(pointer="--spread"),
-            hint=f"balanced, ecmp, spray, or qp:N with N from 1 to {MAX_QUEUE_PAIRS}",
+            hint=f"balanced, ecmp, spray, flowlet, or qp:N with N from 1 to {MAX_QUEUE_PAIRS}",
         )
     return int(match[1])
 
@@ -238,7 +241,7 @@ def _check(options: PacketOptions) -> None:
             "give --xoff and --headroom instead",
         ),
         (
-            options.spread == "spray" and options.congestion == "hpcc",
+            options.spread in _SEVERAL and options.congestion == "hpcc",
             "HPCC compares what one packet saw of each port with what the last one saw",
             "--cc",
             "hpcc over one path, or spray with --cc nscc or swift",
@@ -275,7 +278,7 @@ def _route(
     own = np.arange(len(flows))
     each = np.ones(len(flows), np.int64)
     spread: Spread = "balanced" if options.spread == "balanced" else "ecmp"
-    if options.spread != "spray":
+    if options.spread not in _SEVERAL:
         labels = turns(flows)
         paths = route_flows(
             topology, flows.source, flows.destination, spread=spread, seed=options.seed,
@@ -336,6 +339,7 @@ def _settings(options: PacketOptions, network: PacketNetwork, classes: int) -> P
         retry=retry,
         reliability=options.reliability,
         spray=options.spread == "spray",
+        flowlet_gap=FLOWLET_GAP if options.spread == "flowlet" else 0,
         trim=options.trim,
         congestion=options.congestion,
         seed=options.seed % 2**63,

@@ -131,6 +131,9 @@ S_WINDOW: Final = 24  # packets that may be in flight
 S_BITS: Final = 25  # selective repeat: where its packets begin in `marks`
 S_REPAIR: Final = 26  # packets that are to be sent again
 S_SCAN: Final = 27  # none of them is below
+S_SENT_AT: Final = 28  # when its last packet began (flowlets)
+S_TURNS: Final = 29  # how often it took a path
+S_PATH: Final = 30  # the one it has
 
 # What is known of a packet, one byte each (selective repeat).
 HAVE: Final = 1  # its receiver has it
@@ -281,6 +284,7 @@ C_SEED: Final = 17
 C_TRIM: Final = 18
 C_CC: Final = 19
 C_INORDER: Final = 20  # 1: a gap in sequence numbers means loss
+C_FLOWLET: Final = 23  # ps without a packet after which a flow takes another path, 0: never
 C_MOST: Final = 22  # packets that a flow may have in flight, whatever its law says
 C_HYSTERESIS: Final = 21  # bytes below a threshold from which a peer may send again
 SETTINGS: Final = 32

@@ -3,6 +3,7 @@
 from ctestbed.core.jit import indexed_from_zero, inner, part
 from ctestbed.transport.packet import kernels_layout as at
 from ctestbed.transport.packet.kernels_control import pace
+from ctestbed.transport.packet.kernels_harm import drawn
 from ctestbed.transport.packet.kernels_store import drop_head, put, send
 from ctestbed.transport.packet.kernels_window import note_port, pace_window, recall
 
@@ -187,6 +188,19 @@ def make_packet(ports, flows, marks, control, doors, settings, parameters, port,
     return number
 
 
+@indexed_from_zero
+@inner
+def flowlet_path(flows, settings, now, flow):
+    """Return the path of a flow's next packet: another, by hash, after a pause long enough."""
+    waited = now - flows[flow, at.S_SENT_AT]
+    flows[flow, at.S_SENT_AT] = now
+    if flows[flow, at.S_TURNS] == 0 or waited >= settings[at.C_FLOWLET]:
+        flows[flow, at.S_TURNS] += 1
+        draw = drawn(settings, flow, flows[flow, at.S_TURNS])
+        flows[flow, at.S_PATH] = draw % flows[flow, at.S_PATHS]
+    return flows[flow, at.S_PATH]
+
+
 @part
 def next_class(queues, settings, port, now):
     """Return the first class with a frame that may go, or -1 - (when to look, NEVER if unknown)."""
@@ -289,6 +303,8 @@ def serve(
                 )
                 if settings[at.C_SPRAY]:
                     place += number % flows[flow, at.S_PATHS] * flows[flow, at.S_STRIDE]
+                elif settings[at.C_FLOWLET]:
+                    place += flowlet_path(flows, settings, now, flow) * flows[flow, at.S_STRIDE]
                 last = number == flows[flow, at.S_TOTAL] - 1
                 size = settings[at.C_HEADER]
                 size += flows[flow, at.S_LAST] if last else settings[at.C_PAYLOAD]

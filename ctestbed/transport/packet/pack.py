@@ -294,6 +294,7 @@ def _settings_row(settings: PacketSettings, window: int) -> Column:
         at.C_ACK_EVERY: settings.ack_every,
         at.C_RELIABILITY: int(settings.reliability == "sr"),
         at.C_SPRAY: int(settings.spray),
+        at.C_FLOWLET: settings.flowlet_gap,
         at.C_KMIN: settings.mark_from,
         at.C_KMAX: settings.mark_all,
         at.C_PMAX: settings.mark_share,

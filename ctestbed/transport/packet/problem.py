@@ -93,6 +93,8 @@ class PacketSettings:
     ack_every: int = 1
     reliability: Literal["gbn", "sr"] = "gbn"
     spray: bool = False
+    flowlet_gap: int = 0
+    """ps without a packet after which a flow takes another of its paths, by hash; 0: never."""
     mark_from: int = NEVER
     mark_all: int = NEVER
     mark_share: int = 0

@@ -245,8 +245,18 @@ class Simulation:
             flow.deadline = self.now + settings.retry
             self._set_timer(flow.port, flow.deadline)
         payload = flow.last if number == flow.packets - 1 else settings.payload
-        path = flow.paths[number % len(flow.paths) if settings.spray else 0]
+        path = flow.paths[number % len(flow.paths) if settings.spray else self._flowlet(flow)]
         return Frame("data", payload + settings.header, flow, number, path, 0, flow.klass, self.now)
+
+    def _flowlet(self, flow: Flow) -> int:
+        """Return which of its paths a flow takes: another after a pause long enough."""
+        gap = self.settings.flowlet_gap
+        if gap and (not flow.turns or self.now - flow.sent_at >= gap):
+            flow.turns += 1
+            draw = mix(self.settings.seed, self.flows.index(flow), flow.turns)
+            flow.path = draw % len(flow.paths)
+        flow.sent_at = self.now
+        return flow.path
 
     def _may_send(self, flow: Flow) -> bool:
         if flow.following == flow.packets and not flow.repair:

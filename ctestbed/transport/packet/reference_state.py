@@ -107,7 +107,7 @@ class Port:
     came: int = 0
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Flow:
     """A flow: what its sender knows, then what its receiver knows."""
 
@@ -122,6 +122,9 @@ class Flow:
     following: int = 0
     acked: int = 0
     finish: int = -1
+    path: int = 0
+    turns: int = 0
+    sent_at: int = 0
     ready: bool = False
     begun: bool = False
     deadline: int = NEVER

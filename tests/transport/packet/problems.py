@@ -79,6 +79,7 @@ def problems(draw: st.DrawFn) -> Problem:
         st.lists(pick([0, 1000, 333_333, 10**6, 5 * 10**6]), min_size=len(ends), max_size=len(ends))
     )
     spray = draw(st.booleans())
+    flowlet = spray and draw(st.booleans())
     paths: list[list[int]] = []
     first, counts = [], []
     count = draw(st.integers(1, 8))
@@ -131,7 +132,8 @@ def problems(draw: st.DrawFn) -> Problem:
         retry=draw(pick([5 * 10**8, 2 * 10**9])),
         ack_every=1 if selective else draw(pick([1, 4])),
         reliability="sr" if selective else "gbn",
-        spray=spray,
+        spray=spray and not flowlet,
+        flowlet_gap=10**6 if flowlet else 0,
         mark_from=draw(pick([NEVER, 3000])),
         mark_all=20_000,
         mark_share=2**31,
