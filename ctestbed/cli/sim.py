@@ -161,7 +161,10 @@ def transfer(
         packets = PacketTransferRequest(
             testbed, pattern, size, spread or "ecmp", engine, seed, flows, **given
         )
-        return Reply(run_packet_transfer(packets))
+        from ctestbed.cli._progress import progress_line
+
+        with progress_line() as progress:
+            return Reply(run_packet_transfer(packets, progress))
     from ctestbed.workload.transfer import TransferRequest, run_transfer
 
     fluid: Literal["balanced", "ecmp"] = "ecmp" if spread == "ecmp" else "balanced"

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from time import monotonic
 from typing import Any, Final
 
 import numpy as np
@@ -103,8 +104,10 @@ class PacketTransferRequest:
         )
 
 
-def run_packet_transfer(request: PacketTransferRequest) -> Result:
-    """Drive traffic as packets.
+def run_packet_transfer(
+    request: PacketTransferRequest, progress: Callable[[str], None] | None = None
+) -> Result:
+    """Drive traffic as packets; `progress` hears now and then how far that is.
 
     Raises:
         InputError: the testbed, the traffic or a setting cannot be had, or no path exists.
@@ -117,7 +120,8 @@ def run_packet_transfer(request: PacketTransferRequest) -> Result:
         failures += failures_of(traffic.file, topology)
     configured, unknown = configured_headroom(loaded, topology)
     options = request.options(seed, failures)
-    run = drive_packets(topology, traffic.flows, options, request.engine, configured)
+    notify = None if progress is None else _tell(progress, len(traffic.flows))
+    run = drive_packets(topology, traffic.flows, options, request.engine, configured, notify)
     notes = [_unknown_headroom(name) for name in unknown] if _rests_on_testbed(request) else []
     findings = (*packet_findings(topology, run), *traffic.notes, *notes)
     broken = any(finding.severity == "error" for finding in findings)
@@ -127,8 +131,31 @@ def run_packet_transfer(request: PacketTransferRequest) -> Result:
         findings=findings,
         metrics=tuple(packet_metrics(topology, run)),
         inputs=(loaded.source, *(() if traffic.file is None else (traffic.file.source.digest,))),
-        exit_code=ExitCode.INVARIANT_BROKEN if broken else ExitCode.OK,
+        exit_code=_exit_code(run, broken=broken),
+        complete=not run.outcome.interrupted,
     )
+
+
+def _exit_code(run: PacketTransfer, *, broken: bool) -> ExitCode:
+    if run.outcome.interrupted:
+        return ExitCode.INTERRUPTED
+    return ExitCode.INVARIANT_BROKEN if broken else ExitCode.OK
+
+
+def _tell(progress: Callable[[str], None], flows: int) -> Callable[[int, int, int], None]:
+    """Return what the engine calls to say how far it is: time, rate, and an estimate."""
+    began = monotonic()
+
+    def notify(now: int, events: int, still_open: int) -> None:
+        spent = max(monotonic() - began, 1e-6)
+        done = flows - still_open
+        left = f", about {spent / done * still_open:.0f} s left" if 0 < done < flows else ""
+        progress(
+            f"{format_time(now)} simulated, {done:,} of {flows:,} flows done, "
+            f"{events / spent / 1e6:.1f} M events/s{left}"
+        )
+
+    return notify
 
 
 def _rests_on_testbed(request: PacketTransferRequest) -> bool:
@@ -166,7 +193,14 @@ def packet_findings(topology: Topology, run: PacketTransfer) -> list[Finding]:
             )
         )
     unfinished = int((outcome.finish < 0).sum())
-    if unfinished:
+    if outcome.interrupted:
+        message = (
+            f"stopped by Ctrl-C at {format_time(outcome.now)} of simulated time, with "
+            f"{unfinished:,} of {len(outcome.finish):,} flows unfinished"
+        )
+        hint = "the figures are of what had happened by then; run it again for the whole"
+        found.append(Finding("CTB-S130", "warning", message, None, hint))
+    elif unfinished:
         circle = find_circle(outcome.waits)
         if circle:
             ends = " > ".join(_end(topology, link) for link in [*circle, circle[0]])

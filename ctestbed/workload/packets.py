@@ -1,6 +1,7 @@
 """Flows driven over a testbed by the packet engine: what is routed, queued, paused and resent."""
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from time import process_time
 from typing import Final, Literal, TypeAlias
@@ -98,11 +99,13 @@ def drive_packets(
     options: PacketOptions,
     engine: str = "auto",
     configured: Column | None = None,
+    notify: Callable[[int, int, int], None] | None = None,
 ) -> PacketTransfer:
     """Route flows, cut them into packets and run them.
 
     `configured` is the headroom in bytes at each cable's ends, -1 where none is said; an option
-    goes before it. The outcome's `cpu` counts the paths, and not what is compiled or loaded.
+    goes before it. `notify` is the engine's. The outcome's `cpu` counts the paths, and not what is
+    compiled or loaded.
 
     Raises:
         InputError: a cable on the way has an unknown or zero rate or an unknown delay; flows wait
@@ -143,7 +146,7 @@ def drive_packets(
         before = process_time()
         load_kernel()
         began += process_time() - before
-        outcome = simulate(*problem, horizon)
+        outcome = simulate(*problem, horizon, notify)
     outcome = replace(outcome, cpu=process_time() - began)
     if pairs > 1:
         outcome = _together(outcome, pairs)

@@ -2,11 +2,15 @@
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
+from typing import TypeAlias
 
 import numpy as np
 
+from ctestbed.core.interrupt import wish_to_stop
 from ctestbed.transport.packet import kernels_layout as at
+from ctestbed.transport.packet.memory import require
 from ctestbed.transport.packet.pack import CHUNK, State, grow, pack
 from ctestbed.transport.packet.problem import (
     LinkClassLimits,
@@ -18,8 +22,9 @@ from ctestbed.transport.packet.problem import (
     one_cable,
 )
 
-SLICE = 20_000_000
-"""Events between two looks at the clock and the keyboard: a second or two."""
+Notify: TypeAlias = Callable[[int, int, int], None]
+SLICE = 2_000_000
+"""Events between two looks at the keyboard: some tenths of a second."""
 
 
 @cache
@@ -38,22 +43,37 @@ def simulate(
     limits: LinkClassLimits,
     settings: PacketSettings,
     horizon: int = at.NEVER - 1,
+    notify: Notify | None = None,
 ) -> PacketOutcome:
-    """Run until all flows have finished, nothing is left to happen, or `horizon` ps."""
+    """Run until all flows have finished, nothing is left to happen, or `horizon` ps.
+
+    Ctrl-C ends the run where it is, and the outcome says so. `notify` hears now and then of the
+    simulated ps, the events so far, and the flows that are not finished.
+
+    Raises:
+        EnvironmentLacksError: the tables need more memory than there is.
+    """
     run_windows = load_kernel()
+    require(network, flows, settings)
     room = 1
     while True:
         state = pack(network, flows, limits, settings, room)
         code = at.FULL
         began = time.process_time()
-        while code in {at.FULL, at.RUNNING}:
-            code = run_windows(*state.arguments(), horizon, SLICE)
-            if code == at.FULL:
-                grow(state, max(len(state.chain), int(state.run[at.X_RESERVE])))
-            if code == at.RUNNING and state.due.min() > horizon:
-                break
+        with wish_to_stop() as wish:
+            while code in {at.FULL, at.RUNNING} and not wish.stop:
+                code = run_windows(*state.arguments(), horizon, SLICE)
+                if code == at.FULL:
+                    grow(state, max(len(state.chain), int(state.run[at.X_RESERVE])))
+                if code == at.RUNNING and state.due.min() > horizon:
+                    break
+                if notify is not None:
+                    run = state.run
+                    notify(*(int(run[row]) for row in (at.X_NOW, at.X_EVENTS, at.X_OPEN)))
+            cut = wish.stop and code in {at.FULL, at.RUNNING}
         if code != at.FAULT:
-            return _unpack(state, code, time.process_time() - began)
+            outcome = _unpack(state, code, time.process_time() - began)
+            return replace(outcome, interrupted=cut)
         room *= 4
 
 

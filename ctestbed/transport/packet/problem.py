@@ -158,6 +158,8 @@ class PacketOutcome:
     waits: tuple[tuple[int, int], ...] = ()
     """Of a stuck run: directed links whose frames wait, each with one that it waits for: the second
     leaves the first's receiver, and holds frames that came by the first."""
+    interrupted: bool = False
+    """Somebody asked the run to stop before its end."""
     events: int = 0
     cpu: float = 0.0
 

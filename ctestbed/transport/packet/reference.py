@@ -12,12 +12,12 @@ from typing import Final
 
 import numpy as np
 
-from ctestbed.transport.packet.kernels_layout import CUT, NEVER
+from ctestbed.core.interrupt import Wish, wish_to_stop
+from ctestbed.transport.packet.kernels_layout import NEVER
 from ctestbed.transport.packet.laws import Tuning, tune
 from ctestbed.transport.packet.problem import (
     BIT_TIMES_OF_QUANTUM,
     Column,
-    Harm,
     LinkClassLimits,
     PacketFlows,
     PacketNetwork,
@@ -27,6 +27,7 @@ from ctestbed.transport.packet.problem import (
     no_harm,
 )
 from ctestbed.transport.packet.reference_control import make_law
+from ctestbed.transport.packet.reference_harm import do_harm, fate_of
 from ctestbed.transport.packet.reference_state import Flow, Frame, Node, Port, Queue, mix
 
 WAKE: Final = 0
@@ -54,7 +55,7 @@ class Simulation:
         links = set(network.links.tolist())
         for link in sorted(links | {link ^ 1 for link in links}):
             self._add_port(network, limits, link)
-        self._do_harm(settings.harm or no_harm())
+        do_harm(self.ports, settings.harm or no_harm())
         tuning = tune(network, flows, settings)
         self.flows = [self._add_flow(tuning, network, flows, f) for f in range(len(flows.sizes))]
         self.open = len(self.flows)
@@ -80,15 +81,6 @@ class Simulation:
             for queue in port.queues:
                 queue.paused_until = int(limits.blocked[link])
         self.ports[link] = port
-
-    def _do_harm(self, harm: Harm) -> None:
-        for link, klass, begin, until in harm.storms.tolist():
-            for queue in self.ports[link].queues if link in self.ports else []:
-                if klass in {-1, queue.klass}:
-                    queue.paused_from, queue.paused_until = begin, until
-        for link, begin, until, share in sorted(harm.losses.tolist(), key=lambda row: row[1]):
-            if link in self.ports:
-                self.ports[link ^ 1].losses.append((begin, until, share))
 
     def _add_flow(
         self, tuning: Tuning, network: PacketNetwork, flows: PacketFlows, index: int
@@ -124,9 +116,9 @@ class Simulation:
             port.timer = when
             heappush(self.heap, (when, TIMER, port.link))
 
-    def run(self, horizon: int) -> None:
-        """Settle events until none is left, or `horizon` ps."""
-        while self.heap and self.heap[0][0] <= horizon:
+    def run(self, horizon: int, wish: Wish | None = None) -> None:
+        """Settle events until none is left, or `horizon` ps, or `wish` says to stop."""
+        while self.heap and self.heap[0][0] <= horizon and not (wish and wish.stop):
             now, rank, link = heappop(self.heap)
             port = self.ports[link]
             if rank != ARRIVAL and now != (port.wake if rank == WAKE else port.timer):
@@ -135,7 +127,10 @@ class Simulation:
             if rank == ARRIVAL:
                 self.last = now
                 frame = port.wire.popleft()[1]
-                if not self._perishes(port, frame):
+                fate = fate_of(port, self.ports[link ^ 1], frame.size, now, self.settings.seed)
+                self.perished += fate == "perished"
+                self.erred += fate == "erred"
+                if fate == "comes":
                     self._arrive(port, frame)
             elif rank == WAKE:
                 port.wake = NEVER
@@ -147,24 +142,6 @@ class Simulation:
                 port.timer = NEVER
                 self._tick(port)
                 self._serve(port)
-
-    def _perishes(self, port: Port, frame: Frame) -> bool:
-        """Tell whether a frame that would come to `port` now is lost on its wire."""
-        if not port.losses or self.now < port.losses[0][0]:
-            return False
-        sender = self.ports[port.link ^ 1]
-        lasts = -(-frame.size * 8 * PS_PER_SECOND // sender.rate)
-        begun = self.now - sender.delay - lasts
-        port.came += 1
-        for begin, until, share in port.losses:
-            if begin <= self.now and until > begun:
-                if share == CUT:
-                    self.perished += 1
-                    return True
-                if mix(self.settings.seed, sender.link, port.came) < share:
-                    self.erred += 1
-                    return True
-        return False
 
     # A port's transmitter.
 
@@ -603,5 +580,8 @@ def simulate_reference(
     """Run as the compiled engine does, event for event."""
     simulation = Simulation(network, flows, limits, settings)
     began = time.process_time()
-    simulation.run(horizon)
-    return replace(simulation.outcome(), cpu=time.process_time() - began)
+    with wish_to_stop() as wish:
+        simulation.run(horizon, wish)
+    outcome = simulation.outcome()
+    cut = wish.stop and not outcome.ended and not outcome.stuck
+    return replace(outcome, interrupted=cut, cpu=time.process_time() - began)

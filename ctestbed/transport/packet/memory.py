@@ -1,0 +1,77 @@
+"""How much memory a packet run takes, before it takes it."""
+
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+
+from ctestbed.core.errors import EnvironmentLacksError
+from ctestbed.core.units import format_size
+from ctestbed.transport.packet import kernels_layout as at
+from ctestbed.transport.packet.problem import PacketFlows, PacketNetwork, PacketSettings
+
+_WORD: Final = 8
+_CHUNK: Final = 8
+_BIT_PS: Final = 8e12
+_MEMINFO: Final = Path("/proc/meminfo")
+_LIMITS: Final = (
+    (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory.current")),
+    (
+        Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"),
+        Path("/sys/fs/cgroup/memory/memory.usage_in_bytes"),
+    ),
+)
+
+
+def estimate(network: PacketNetwork, flows: PacketFlows, settings: PacketSettings) -> int:
+    """Return about how many bytes the compiled engine's tables take.
+
+    Rows of ports, classes and flows, a byte for each packet under selective repeat, the paths
+    twice, a chunk of frames for each wire, and what can be in flight at once: on each used link a
+    round trip, and no more than its flows have.
+    """
+    used = np.unique(network.links)
+    links = len(np.union1d(used, used ^ 1))
+    rows = at.PORT + at.DOOR + at.QUEUE * settings.classes
+    tables = links * rows * _WORD + len(flows.sizes) * (at.FLOW + at.CONTROL) * _WORD
+    packets = int((-(-flows.sizes // settings.payload)).sum())
+    if settings.reliability == "sr":
+        tables += packets
+    tables += 2 * 4 * (len(network.links) + len(network.offsets))
+    frame = settings.payload + settings.header
+    trip = network.rate[used] / _BIT_PS * 2 * network.delay[used] / frame
+    flight = min(float(trip.sum()), float(packets))
+    return tables + int((links * _CHUNK + 2 * flight) * at.FRAME * _WORD)
+
+
+def available() -> int | None:
+    """Return the bytes that this process may still take, None where nothing says so."""
+    bounds = []
+    try:
+        lines = _MEMINFO.read_text().splitlines()
+        free = [line.split()[1] for line in lines if line.startswith("MemAvailable:")]
+        bounds += [int(kilobytes) * 1024 for kilobytes in free]
+    except (OSError, ValueError, IndexError):
+        pass
+    for limit, usage in _LIMITS:
+        try:
+            bounds.append(int(limit.read_text()) - int(usage.read_text()))
+        except (OSError, ValueError):  # no such group, or no limit ("max")
+            continue
+    return min(bounds) if bounds else None
+
+
+def require(network: PacketNetwork, flows: PacketFlows, settings: PacketSettings) -> None:
+    """Refuse a run whose tables do not fit.
+
+    Raises:
+        EnvironmentLacksError: they need more memory than there is.
+    """
+    needed, there = estimate(network, flows, settings), available()
+    if there is not None and needed > there:
+        raise EnvironmentLacksError(
+            "CTB-S131",
+            f"packets of {len(flows.sizes):,} flows would take about {format_size(needed)} of "
+            f"memory, and {format_size(max(0, there))} are free",
+            hint="drive fewer or smaller flows, larger packets (--payload), or `--engine flow`",
+        )
