@@ -92,8 +92,20 @@ def slow_down(network: PacketNetwork, failures: Sequence[Failure]) -> PacketNetw
 
 
 def afflict(settings: PacketSettings, failures: Sequence[Failure], horizon: int) -> PacketSettings:
-    """Return settings of a run in which these failures happen."""
+    """Return settings of a run in which these failures happen.
+
+    Raises:
+        InputError: a cable flaps too often, or a storm pauses a class that no flow has.
+    """
     if not failures:
         return settings
+    for failure in failures:
+        if (failure.traffic_class or 0) >= settings.classes:
+            raise InputError(
+                "CTB-S112",
+                f"failure {failure.text!r}: no flow has class {failure.traffic_class}",
+                where=Where(pointer="--fail"),
+                hint=f"classes count from 0 to {settings.classes - 1} here; without one, all pause",
+            )
     quanta = PAUSE_QUANTA if settings.lossless else 0
     return replace(settings, harm=harm_of(failures, horizon), pause_quanta=quanta)

@@ -244,6 +244,7 @@ def test_a_slow_receiver_takes_no_more_than_its_rate() -> None:
         ("slow:h000@1us,rate=1Gbps", "CTB-S111"),
         ("slow:h000,rate=100Gbps", "CTB-S111"),
         ("flap:leaf-00~spine-0,down=1ns,up=1ns", "CTB-S110"),
+        ("storm:h000,class=1", "CTB-S112"),
         ("nonsense", "CTB-S045"),
         ("down:leaf-00~leaf-01", "CTB-S046"),
     ],

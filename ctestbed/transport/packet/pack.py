@@ -170,7 +170,7 @@ def _harm_rows(
         return np.zeros((1, at.HARM), np.int64)
     for link, klass, begin, until in harm.storms.tolist():
         port = int(port_of_link[link])
-        if port >= 0:
+        if port >= 0 and klass < settings.classes:
             which = range(settings.classes) if klass < 0 else range(klass, klass + 1)
             rows = [port * settings.classes + each for each in which]
             queues[rows, at.Q_PAUSED], queues[rows, at.Q_UNTIL] = begin, until

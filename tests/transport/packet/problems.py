@@ -54,7 +54,7 @@ def harms(draw: st.DrawFn, cables: int, classes: int) -> Harm:
     time = st.sampled_from([0, 1, 10**6, 3 * 10**6, 20 * 10**6, NEVER])
     span = st.tuples(time, time).filter(lambda pair: pair[0] < pair[1])
     losses = st.tuples(link, span, st.sampled_from([2**32, 2**31, 2**28]))
-    storms = st.tuples(link, st.integers(-1, classes - 1), span)
+    storms = st.tuples(link, st.integers(-1, classes + 3), span)
     return Harm(
         np.array([(d, *s, p) for d, s, p in draw(st.lists(losses, max_size=4))], np.int64).reshape(
             -1, 4
