@@ -65,10 +65,11 @@ def transfer(
         typer.Option("--flows", help="List every flow, or of many the slowest."),
     ] = "auto",
     flow_control: Annotated[
-        Literal["pfc", "none"] | None,
+        Literal["pfc", "cbfc", "none"] | None,
         typer.Option(
             "--flow-control",
-            help="Packets: pfc pauses and loses nothing; none drops. pfc if left out.",
+            help="Packets: pfc pauses, cbfc gives credit for what --xoff and --headroom hold; both "
+            "lose nothing; none drops. pfc if left out.",
             show_default=False,
         ),
     ] = None,

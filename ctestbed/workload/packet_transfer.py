@@ -159,7 +159,7 @@ def _tell(progress: Callable[[str], None], flows: int) -> Callable[[int, int, in
 
 
 def _rests_on_testbed(request: PacketTransferRequest) -> bool:
-    return request.flow_control == "pfc" and request.headroom is None
+    return request.flow_control != "none" and request.headroom is None
 
 
 def _unknown_headroom(name: str) -> Finding:

@@ -30,7 +30,7 @@ from ctestbed.workload.failures import Failure
 from ctestbed.workload.flows import Flows
 from ctestbed.workload.harm import afflict, slow_down
 
-FlowControl: TypeAlias = Literal["pfc", "none"]
+FlowControl: TypeAlias = Literal["pfc", "cbfc", "none"]
 Reliability: TypeAlias = Literal["gbn", "sr"]
 
 XOFF_FRAMES: Final = 100
@@ -212,6 +212,37 @@ def _together(outcome: PacketOutcome, pairs: int) -> PacketOutcome:
     )
 
 
+def _faults_of_flow_control(options: PacketOptions) -> tuple[tuple[bool, str, str, str], ...]:
+    """Return whether each holds, what it is, its option, and what to do instead."""
+    return (
+        (
+            options.trim and options.flow_control != "none",
+            "a lossless class loses nothing, so nothing can be trimmed",
+            "--trim",
+            "trim with --flow-control none",
+        ),
+        (
+            options.flow_control == "none" and options.headroom is not None,
+            "headroom is for classes that lose nothing",
+            "--headroom",
+            "leave it out, or use --flow-control pfc or cbfc",
+        ),
+        (
+            options.flow_control != "none" and options.queue is not None,
+            "a lossless class is bounded by its ingress, not by its queue",
+            "--queue",
+            "give --xoff and --headroom instead",
+        ),
+        (
+            options.flow_control == "cbfc"
+            and any(failure.kind != "slow" for failure in options.failures),
+            "credit that is lost with a frame never comes back, and nobody pauses",
+            "--fail",
+            "cbfc with `slow` only; other failures with --flow-control pfc or none",
+        ),
+    )
+
+
 def _check(options: PacketOptions) -> None:
     """Refuse protocols that cannot work together.
 
@@ -225,24 +256,7 @@ def _check(options: PacketOptions) -> None:
             "--reliability",
             "spray with --reliability sr",
         ),
-        (
-            options.trim and options.flow_control == "pfc",
-            "a lossless class loses nothing, so nothing can be trimmed",
-            "--trim",
-            "trim with --flow-control none",
-        ),
-        (
-            options.flow_control == "none" and options.headroom is not None,
-            "headroom is for classes that pause",
-            "--headroom",
-            "leave it out, or use --flow-control pfc",
-        ),
-        (
-            options.flow_control == "pfc" and options.queue is not None,
-            "a lossless class is bounded by its ingress, not by its queue",
-            "--queue",
-            "give --xoff and --headroom instead",
-        ),
+        *_faults_of_flow_control(options),
         (
             options.spread in _SEVERAL and options.congestion == "hpcc",
             "HPCC compares what one packet saw of each port with what the last one saw",
@@ -330,7 +344,7 @@ def _network(topology: Topology, paths: Paths) -> PacketNetwork:
 
 def _settings(options: PacketOptions, network: PacketNetwork, classes: int) -> PacketSettings:
     """Return the engine's settings; of several classes the lower number goes first."""
-    lossless = options.flow_control == "pfc"
+    lossless = options.flow_control != "none"
     retry = options.retry
     if retry is None:
         longest = int(np.add.reduceat(network.delay[network.links], network.offsets[:-1]).max())
@@ -339,6 +353,7 @@ def _settings(options: PacketOptions, network: PacketNetwork, classes: int) -> P
         payload=options.payload,
         classes=classes,
         lossless=2**classes - 1 if lossless else 0,
+        flow_control="cbfc" if options.flow_control == "cbfc" else "pfc",
         retry=retry,
         reliability=options.reliability,
         spray=options.spread == "spray",
@@ -407,7 +422,17 @@ def _limits(
             where=Where(pointer="--queue"),
             hint=f"give at least {frame}B",
         )
-    return LinkClassLimits(column(xoff), column(xon), headroom, column(queue))
+    limits = LinkClassLimits(column(xoff), column(xon), headroom, column(queue))
+    if options.flow_control == "cbfc":
+        least = int((xoff + headroom[network.links]).min())
+        if least < frame:
+            raise InputError(
+                "CTB-S100",
+                f"a buffer of {least} B gives no credit for a frame of {frame} B",
+                where=Where(pointer="--headroom"),
+                hint=f"give at least {frame}B with --xoff and --headroom together",
+            )
+    return limits
 
 
 def closed_form_headroom(network: PacketNetwork, frame: int, control: int) -> Column:

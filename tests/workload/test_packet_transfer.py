@@ -297,3 +297,36 @@ def test_a_flowlet_keeps_its_path_until_it_pauses(tmp_path: Path) -> None:
         for seed in range(4)
     ]  # fmt: skip
     assert max(len(links) for links in moved) > 6
+
+
+@pytest.mark.parametrize("buffer", ["4kB", "20kB", "400kB"])
+def test_credits_lose_nothing_whatever_the_buffer(buffer: str) -> None:
+    result = run("lab-128", "incast:8", "80kB", flow_control="cbfc", xoff=buffer, headroom="4kB")
+    assert result.exit_code == ExitCode.OK
+    found = figures(result)
+    assert found["drops.lossless"] == found["pauses.count"] == found["packets.resent"] == 0
+    room = int(buffer[:-2]) * 1000 + 4000
+    peaks = [port["ingress_peak"] for port in result.data["packet"]["ports"]]
+    assert 0 < max(peaks) <= room
+
+
+@pytest.mark.parametrize(
+    ("options", "code"),
+    [
+        ({"xoff": "1kB", "headroom": "3063B"}, "CTB-S100"),
+        ({"fail": ("storm:h000@0..2ms",)}, "CTB-S086"),
+        ({"trim": True}, "CTB-S086"),
+        ({"queue": "90kB"}, "CTB-S086"),
+    ],
+)
+def test_what_does_not_go_with_credits_is_refused(options: dict[str, Any], code: str) -> None:
+    with pytest.raises(InputError) as caught:
+        run("lab-128", "incast:4", "40kB", flow_control="cbfc", **options)
+    assert caught.value.code == code
+
+
+def test_a_slow_receiver_goes_with_credits() -> None:
+    result = run(
+        "lab-128", "incast:4", "40kB", flow_control="cbfc", fail=("slow:h000,rate=10Gbps",)
+    )
+    assert result.exit_code == ExitCode.OK

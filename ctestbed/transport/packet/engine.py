@@ -108,13 +108,20 @@ def _waits(state: State) -> tuple[tuple[int, int], ...]:
         slot = int(state.queues[queue, at.Q_HEAD])
         for _ in range(int(state.queues[queue, at.Q_COUNT])):
             entered = int(state.store[slot, at.F_PLACE]) >> 8 & 0xFFFFFF
-            if state.queues[entered * classes + klass, at.Q_OFF]:
+            if _is_full(state, entered * classes + klass):
                 came_by = state.link_of_port[state.ports[entered, at.P_PEER]]
                 found.add((int(came_by), int(state.link_of_port[port])))
             slot += 1
             if slot % CHUNK == 0:
                 slot = int(state.chain[slot // CHUNK - 1]) * CHUNK
     return tuple(sorted(found))
+
+
+def _is_full(state: State, queue: int) -> bool:
+    row, settings = state.queues[queue], state.settings
+    frame = settings[at.C_HEADER] + settings[at.C_PAYLOAD]
+    full = settings[at.C_CREDIT] and row[at.Q_IN] + frame > row[at.Q_ROOM]
+    return bool(row[at.Q_OFF] or full)
 
 
 def _record(state: State) -> PortRecord:

@@ -9,6 +9,7 @@ of (time, rank, port): transmitters that fall free, then arrivals, then timers.
 from ctestbed.core.jit import engine, indexed_from_zero, inner, part, prefetch
 from ctestbed.transport.packet import kernels_layout as at
 from ctestbed.transport.packet.kernels_control import notice
+from ctestbed.transport.packet.kernels_credit import count_freed, hear_credit
 from ctestbed.transport.packet.kernels_flow import (
     acknowledge,
     receive_any,
@@ -52,8 +53,10 @@ def release(ports, queues, nodes, doors, settings, node, port, now):
 
     Returns the port whose peer is to be told that it may send again, or -1.
     """
-    queue = ports[port, at.P_OWED] >> 16
+    queue, size = ports[port, at.P_OWED] >> 16, ports[port, at.P_OWED] & 0xFFFF
     give_back(ports, queues, nodes, node, port)
+    if settings[at.C_CREDIT]:
+        return count_freed(ports, queues, settings, queue, size)
     if queues[queue, at.Q_OFF] == 0:
         return -1
     level = threshold(nodes, queues, settings, node, queue) - settings[at.C_HYSTERESIS]
@@ -92,6 +95,12 @@ def admit(ports, queues, nodes, doors, settings, node, port, out, klass, size, n
         nodes[node, at.N_USED] += size
         return 1
     verdict = 1
+    if settings[at.C_CREDIT]:
+        # Its sender had credit for it.
+        nodes[node, at.N_USED] += size
+        queues[queue, at.Q_IN] += size
+        queues[queue, at.Q_MAX_IN] = max(queues[queue, at.Q_MAX_IN], queues[queue, at.Q_IN])
+        return verdict
     if queues[queue, at.Q_IN] + size > min(queues[queue, at.Q_MAX_IN], queues[queue, at.Q_XOFF]):
         # Only here does it matter that frames which have left are still counted.
         reconcile(ports, queues, nodes, node, now)
@@ -260,8 +269,11 @@ def arrive(
             stamp = stamp >> 16 << 16 | settings[at.C_CONTROL]
         else:
             place += 1 << 32
-    elif kind == at.PAUSE:
-        heed(queues, doors, settings, port, now, flow)
+    elif kind >= at.PAUSE:
+        if kind == at.PAUSE:
+            heed(queues, doors, settings, port, now, flow)
+        else:
+            hear_credit(queues, settings, port, place, flow)
         return port, -1, 0
     else:
         out = back[(place >> 32) - 1]
@@ -311,6 +323,7 @@ def forward(
         and queues[queue, at.Q_UNTIL] <= now
         and verdict == 1
         and settings[at.C_KMIN] > 0
+        and settings[at.C_CREDIT] == 0
         and ports[out, at.P_COUNT] == 0
         and ports[out, at.P_ASKS] == 0
     ):

@@ -24,6 +24,7 @@ ACK: Final = 1
 NAK: Final = 2
 CNP: Final = 3
 PAUSE: Final = 4
+CREDIT: Final = 6
 
 # What comes to a port and when it wants to be looked at, one cache line: the wire that it receives
 # from; and alarms as its transmitter falls free or a pause runs out, and for flows that begin,
@@ -92,6 +93,10 @@ Q_PAUSES: Final = 20  # pauses told to the peer, refreshes apart
 Q_PAUSE_TIME: Final = 21  # ps that this port was paused by its peer
 Q_MARKS: Final = 22
 Q_FIRST: Final = 23  # time of the first drop, NEVER if none
+# Where credits stand in for pauses, columns that then have no other use for a lossless class.
+Q_ALLOWED: Final = Q_XOFF  # bytes that this port may have sent, by its peer's last word
+Q_FREED: Final = Q_XON  # bytes that came in here and have left the switch
+Q_SAID: Final = Q_LIMIT  # and how many of them the peer was told of; Q_ROOM: bytes of the buffer
 
 # A node.
 NODE: Final = 8
@@ -287,6 +292,8 @@ C_INORDER: Final = 20  # 1: a gap in sequence numbers means loss
 C_FLOWLET: Final = 23  # ps without a packet after which a flow takes another path, 0: never
 C_MOST: Final = 22  # packets that a flow may have in flight, whatever its law says
 C_HYSTERESIS: Final = 21  # bytes below a threshold from which a peer may send again
+C_CREDIT: Final = 24  # 1: credits instead of pauses
+C_EAGER: Final = 25  # 1: somebody waits for every byte that leaves a switch
 SETTINGS: Final = 32
 
 NO_CONTROL: Final = 0

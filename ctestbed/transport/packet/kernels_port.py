@@ -3,6 +3,7 @@
 from ctestbed.core.jit import indexed_from_zero, inner, part
 from ctestbed.transport.packet import kernels_layout as at
 from ctestbed.transport.packet.kernels_control import pace
+from ctestbed.transport.packet.kernels_credit import lacks_credit, say_credit
 from ctestbed.transport.packet.kernels_harm import drawn
 from ctestbed.transport.packet.kernels_store import drop_head, put, send
 from ctestbed.transport.packet.kernels_window import note_port, pace_window, recall
@@ -142,6 +143,10 @@ def next_sender(ports, queues, flows, settings, port, now):
         until = queues[queue, at.Q_UNTIL]
         if until > now and queues[queue, at.Q_PAUSED] <= now:
             wake = min(wake, until)
+        elif settings[at.C_CREDIT] and lacks_credit(
+            queues, queue, settings[at.C_HEADER] + settings[at.C_PAYLOAD]
+        ):
+            pass
         elif flows[flow, at.S_PACED] > now:
             wake = min(wake, flows[flow, at.S_PACED])
         else:
@@ -202,13 +207,17 @@ def flowlet_path(flows, settings, now, flow):
 
 
 @part
-def next_class(queues, settings, port, now):
+def next_class(queues, store, settings, port, now):
     """Return the first class with a frame that may go, or -1 - (when to look, NEVER if unknown)."""
     wake = at.NEVER
     classes = settings[at.C_CLASSES]
     for klass in range(classes):
         queue = port * classes + klass
         if queues[queue, at.Q_COUNT] > 0:
+            if settings[at.C_CREDIT]:
+                size = store[queues[queue, at.Q_HEAD], at.F_STAMP] & 0xFFFF
+                if lacks_credit(queues, queue, size):
+                    continue
             # In this order: most are not paused, and when they were last is in another line.
             if queues[queue, at.Q_UNTIL] <= now or queues[queue, at.Q_PAUSED] > now:
                 return klass
@@ -221,12 +230,12 @@ def something_waits(ports, queues, settings, port):
     """Tell whether a busy port must be looked at when its transmitter falls free.
 
     The bytes that its frame then gives back are a reason only where somebody waits for them: a
-    paused peer, or, where thresholds follow the free buffer, all others.
+    paused peer, or, where thresholds follow the free buffer, all others, or one that needs credit.
     """
     if ports[port, at.P_COUNT] > 0 or ports[port, at.P_RING] >= 0 or ports[port, at.P_ASKS]:
         return True
     owed = ports[port, at.P_OWED]
-    if owed >= 0 and (settings[at.C_ALPHA] or queues[owed >> 16, at.Q_OFF]):
+    if owed >= 0 and (settings[at.C_EAGER] or queues[owed >> 16, at.Q_OFF]):
         return True
     for klass in range(settings[at.C_CLASSES]):
         if queues[port * settings[at.C_CLASSES] + klass, at.Q_COUNT] > 0:
@@ -256,12 +265,16 @@ def serve(
         klass = -1
         if ports[port, at.P_ASKS]:
             size = settings[at.C_CONTROL]
-            flow = pause_order(ports, queues, settings, port)
-            place = at.PAUSE << 5
+            if settings[at.C_CREDIT]:
+                flow, place = say_credit(ports, queues, settings, port)
+                stamp = size
+            else:
+                flow = pause_order(ports, queues, settings, port)
+                place = at.PAUSE << 5
         elif ports[port, at.P_COUNT] > 0:
             head = ports[port, at.P_HEAD]
         else:
-            klass = next_class(queues, settings, port, now)
+            klass = next_class(queues, store, settings, port, now)
             if klass >= 0:
                 head = queues[port * classes + klass, at.Q_HEAD]
             else:

@@ -6,6 +6,7 @@ from typing import Final
 import numpy as np
 
 from ctestbed.transport.packet import kernels_layout as at
+from ctestbed.transport.packet.credits import buffers
 from ctestbed.transport.packet.pack_control import (
     LAWS,
     control_rows,
@@ -90,6 +91,8 @@ def pack(
     hops = _hops(network, port_of_link)
     doors = _door_rows(settings, ports, rows, order)
     queues = _queue_rows(limits, link_of_port, settings)
+    if settings.flow_control == "cbfc":
+        _give_credit(buffers(network, limits), link_of_port, settings, queues)
     harms = _harm_rows(settings, port_of_link, ports, doors, queues)
     due = np.full(len(counts), at.NEVER, np.int64)
     np.minimum.at(due, node_of_port, doors[:, at.A_TIMER])
@@ -278,6 +281,19 @@ def _queue_rows(limits: LinkClassLimits, link_of_port: Column, settings: PacketS
     return rows.reshape(-1, at.QUEUE)
 
 
+def _give_credit(
+    room: Column, link_of_port: Column, settings: PacketSettings, queues: Column
+) -> None:
+    """Let each port send what its peer has room for; lossy classes need no credit."""
+    rows = queues.reshape(len(link_of_port), settings.classes, at.QUEUE)
+    for klass in range(settings.classes):
+        lossless = settings.lossless >> klass & 1
+        rows[:, klass, at.Q_ALLOWED] = room[link_of_port] if lossless else at.NEVER
+        rows[:, klass, at.Q_ROOM] = room[link_of_port ^ 1] if lossless else at.NEVER
+        if lossless:
+            rows[:, klass, [at.Q_FREED, at.Q_SAID]] = 0
+
+
 def _settings_row(settings: PacketSettings, window: int) -> Column:
     row = np.zeros(at.SETTINGS, np.int64)
     for column, value in {
@@ -304,6 +320,8 @@ def _settings_row(settings: PacketSettings, window: int) -> Column:
         at.C_CC: LAWS[settings.congestion],
         at.C_MOST: settings.max_in_flight,
         at.C_HYSTERESIS: settings.hysteresis,
+        at.C_CREDIT: int(settings.flow_control == "cbfc"),
+        at.C_EAGER: int(settings.alpha[0] > 0 or settings.flow_control == "cbfc"),
     }.items():
         row[column] = value
     return row

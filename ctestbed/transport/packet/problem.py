@@ -11,6 +11,8 @@ from ctestbed.transport.packet.laws import DCQCN, HPCC, NSCC, CongestionControl,
 
 Column: TypeAlias = NDArray[Any]
 
+FlowControl: TypeAlias = Literal["pfc", "cbfc"]
+
 BIT_TIMES_OF_QUANTUM: Final = 512
 MAX_QUANTA: Final = 65535
 
@@ -81,6 +83,8 @@ class PacketSettings:
     classes: int = 1
     lossless: int = 1
     """Bit c is set where class c is lossless."""
+    flow_control: FlowControl = "pfc"
+    """How lossless classes are held back: pauses, or credits for `xoff + headroom` bytes."""
     pause_quanta: int = 0
     """Quanta of 512 bit times that a pause lasts; 0: until it is taken back."""
     pause_response: int = 0

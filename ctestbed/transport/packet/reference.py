@@ -13,6 +13,7 @@ from typing import Final
 import numpy as np
 
 from ctestbed.core.interrupt import Wish, wish_to_stop
+from ctestbed.transport.packet.credits import buffers
 from ctestbed.transport.packet.kernels_layout import NEVER
 from ctestbed.transport.packet.laws import Tuning, tune
 from ctestbed.transport.packet.problem import (
@@ -55,6 +56,8 @@ class Simulation:
         links = set(network.links.tolist())
         for link in sorted(links | {link ^ 1 for link in links}):
             self._add_port(network, limits, link)
+        if settings.flow_control == "cbfc":
+            self._give_credit(buffers(network, limits))
         do_harm(self.ports, settings.harm or no_harm())
         tuning = tune(network, flows, settings)
         self.flows = [self._add_flow(tuning, network, flows, f) for f in range(len(flows.sizes))]
@@ -81,6 +84,13 @@ class Simulation:
             for queue in port.queues:
                 queue.paused_until = int(limits.blocked[link])
         self.ports[link] = port
+
+    def _give_credit(self, rooms: Column) -> None:
+        for port in self.ports.values():
+            for queue in port.queues:
+                if self.settings.lossless >> queue.klass & 1:
+                    queue.allowed = int(rooms[port.link])
+                    queue.buffer = int(rooms[port.link ^ 1])
 
     def _add_flow(
         self, tuning: Tuning, network: PacketNetwork, flows: PacketFlows, index: int
@@ -164,10 +174,8 @@ class Simulation:
     def _send_next(self, port: Port) -> int:
         """Start a frame if one may go; return when to look again, NEVER if nothing says so."""
         if port.asks:
-            orders = {klass: port.queues[klass].off for klass in port.asks}
-            port.asks.clear()
             self.control_hops += 1
-            self._launch(port, Frame("pause", self.settings.control, orders=orders))
+            self._launch(port, self._word(port))
             return NEVER
         if port.control:
             self.control_hops += 1
@@ -175,19 +183,22 @@ class Simulation:
             return NEVER
         wake = NEVER
         for queue in port.queues:
-            if queue.frames and not queue.is_paused(self.now):
+            if not queue.frames or not queue.has_credit(queue.frames[0].size):
+                continue
+            if not queue.is_paused(self.now):
                 frame = queue.frames.popleft()
                 queue.waiting -= frame.size
                 assert frame.entered is not None  # noqa: S101 - whatever waits here came in
                 port.owed = frame.entered, frame.size
                 self._launch_data(port, queue, frame)
                 return NEVER
-            if queue.frames:
-                wake = min(wake, queue.paused_until)
+            wake = min(wake, queue.paused_until)
         for turn, flow in enumerate(port.ring):
             queue = port.queues[flow.klass]
             if queue.is_paused(self.now):
                 wake = min(wake, queue.paused_until)
+            elif not queue.has_credit(self.settings.payload + self.settings.header):
+                continue
             elif flow.paced > self.now:
                 wake = min(wake, flow.paced)
             else:
@@ -195,6 +206,19 @@ class Simulation:
                 self._launch_data(port, queue, self._make_packet(flow))
                 return NEVER
         return wake
+
+    def _word(self, port: Port) -> Frame:
+        """Return what the peer is to hear first: pauses of all classes, or credit of one."""
+        size = self.settings.control
+        if self.settings.flow_control == "cbfc":
+            queue = port.queues[min(port.asks)]
+            port.asks.remove(queue.klass)
+            queue.said = queue.freed
+            allowed = queue.freed + queue.buffer
+            return Frame("credit", size, number=allowed, klass=queue.klass)
+        orders = {klass: port.queues[klass].off for klass in port.asks}
+        port.asks.clear()
+        return Frame("pause", size, orders=orders)
 
     def _launch_data(self, port: Port, queue: Queue, frame: Frame) -> None:
         queue.sent_bytes += frame.size
@@ -330,6 +354,10 @@ class Simulation:
             for klass, stop in sorted(frame.orders.items()):
                 self._heed(port.queues[klass], stop=stop)
             self._serve(port)
+        elif frame.kind == "credit":
+            queue = port.queues[frame.klass]
+            queue.allowed = max(queue.allowed, frame.number)
+            self._serve(port)
         elif frame.kind != "data":
             self._carry_answer(frame)
         elif frame.hop + 1 == len(frame.path):
@@ -411,7 +439,9 @@ class Simulation:
             if leaving.waiting + size > limit:
                 return False
             node.used += size
-        elif queue.entered + size <= self._threshold(node, queue):
+        elif settings.flow_control == "cbfc" or queue.entered + size <= self._threshold(
+            node, queue
+        ):
             node.used += size
         else:
             if queue.over + size > queue.room or node.pooled + size > node.pool:
@@ -462,6 +492,11 @@ class Simulation:
         queue.over -= back
         node.pooled -= back
         node.used -= size - back
+        if self.settings.flow_control == "cbfc":
+            if not queue.free(size, self.settings.payload + self.settings.header):
+                return None
+            queue.port.asks.add(queue.klass)
+            return queue.port if queue.port is not port else None
         level = self._threshold(node, queue) - self.settings.hysteresis
         if queue.off and queue.entered <= max(0, min(level, queue.xon)):
             queue.off = False
@@ -522,12 +557,13 @@ class Simulation:
         return [("ack", flow.expected)]
 
     def _waits(self) -> tuple[tuple[int, int], ...]:
+        most = self.settings.payload + self.settings.header
         found = {
             (frame.entered.port.link ^ 1, port.link)
             for port in self.ports.values()
             for queue in port.queues
             for frame in queue.frames
-            if frame.entered is not None and frame.entered.off
+            if frame.entered is not None and frame.entered.is_full(most)
         }
         return tuple(sorted(found))
 

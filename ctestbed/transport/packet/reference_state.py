@@ -3,6 +3,7 @@
 from collections import deque
 from dataclasses import dataclass, field
 
+from ctestbed.transport.packet.credits import worth_saying
 from ctestbed.transport.packet.kernels_layout import NEVER
 from ctestbed.transport.packet.reference_control import Answer, Law
 
@@ -35,7 +36,7 @@ class Frame:
     telemetry: list[tuple[int, int, int]] = field(default_factory=list)
     """HPCC: of each switch that it left, bytes that then waited and had been sent, and when."""
     orders: dict[int, bool] = field(default_factory=dict)
-    """Of a pause frame: which classes hear, and whether they must stop."""
+    """Of a pause: which classes hear, and if they must stop. Of credit, `number` is the limit."""
 
 
 @dataclass(slots=True)
@@ -65,7 +66,26 @@ class Queue:
     marks: int = 0
     sent_bytes: int = 0
     sent_frames: int = 0
+    allowed: int = NEVER
+    buffer: int = NEVER
+    freed: int = 0
+    said: int = 0
     first_drop: int = NEVER
+
+    def has_credit(self, size: int) -> bool:
+        """Whether the peer has vouched for this class's next `size` bytes."""
+        return self.sent_bytes + size <= self.allowed
+
+    def free(self, size: int, frame: int) -> bool:
+        """Count bytes that came in here and have left; tell whether the peer is to hear of it."""
+        if self.buffer == NEVER:
+            return False
+        self.freed += size
+        return self.freed - self.said >= worth_saying(self.buffer, frame)
+
+    def is_full(self, frame: int) -> bool:
+        """Whether the peer may not send a frame because of what came in here."""
+        return self.off or self.entered + frame > self.buffer
 
     def is_paused(self, now: int) -> bool:
         """Whether the peer keeps this class from sending."""

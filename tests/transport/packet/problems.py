@@ -123,6 +123,7 @@ def problems(draw: st.DrawFn) -> Problem:
         payload=draw(pick([1000, 4000])),
         classes=classes,
         lossless=draw(st.integers(0, 2**classes - 1)),
+        flow_control=draw(pick(["pfc", "cbfc"])),
         pause_quanta=draw(pick([0, 400, 65535])),
         pause_response=draw(pick([0, 500_000])),
         alpha=draw(pick([(0, 1), (1, 8), (1, 1)])),
