@@ -29,6 +29,7 @@ from ctestbed.transport.packet.problem import (
 )
 from ctestbed.transport.packet.reference_control import make_law
 from ctestbed.transport.packet.reference_harm import do_harm, fate_of
+from ctestbed.transport.packet.reference_hold import give_credit, next_word, who_waits
 from ctestbed.transport.packet.reference_state import Flow, Frame, Node, Port, Queue, mix
 
 WAKE: Final = 0
@@ -57,7 +58,7 @@ class Simulation:
         for link in sorted(links | {link ^ 1 for link in links}):
             self._add_port(network, limits, link)
         if settings.flow_control == "cbfc":
-            self._give_credit(buffers(network, limits))
+            give_credit(self.ports, buffers(network, limits), settings.lossless)
         do_harm(self.ports, settings.harm or no_harm())
         tuning = tune(network, flows, settings)
         self.flows = [self._add_flow(tuning, network, flows, f) for f in range(len(flows.sizes))]
@@ -84,13 +85,6 @@ class Simulation:
             for queue in port.queues:
                 queue.paused_until = int(limits.blocked[link])
         self.ports[link] = port
-
-    def _give_credit(self, rooms: Column) -> None:
-        for port in self.ports.values():
-            for queue in port.queues:
-                if self.settings.lossless >> queue.klass & 1:
-                    queue.allowed = int(rooms[port.link])
-                    queue.buffer = int(rooms[port.link ^ 1])
 
     def _add_flow(
         self, tuning: Tuning, network: PacketNetwork, flows: PacketFlows, index: int
@@ -175,7 +169,7 @@ class Simulation:
         """Start a frame if one may go; return when to look again, NEVER if nothing says so."""
         if port.asks:
             self.control_hops += 1
-            self._launch(port, self._word(port))
+            self._launch(port, next_word(port, self.settings))
             return NEVER
         if port.control:
             self.control_hops += 1
@@ -206,19 +200,6 @@ class Simulation:
                 self._launch_data(port, queue, self._make_packet(flow))
                 return NEVER
         return wake
-
-    def _word(self, port: Port) -> Frame:
-        """Return what the peer is to hear first: pauses of all classes, or credit of one."""
-        size = self.settings.control
-        if self.settings.flow_control == "cbfc":
-            queue = port.queues[min(port.asks)]
-            port.asks.remove(queue.klass)
-            queue.said = queue.freed
-            allowed = queue.freed + queue.buffer
-            return Frame("credit", size, number=allowed, klass=queue.klass)
-        orders = {klass: port.queues[klass].off for klass in port.asks}
-        port.asks.clear()
-        return Frame("pause", size, orders=orders)
 
     def _launch_data(self, port: Port, queue: Queue, frame: Frame) -> None:
         queue.sent_bytes += frame.size
@@ -556,17 +537,6 @@ class Simulation:
         flow.unacked = 0
         return [("ack", flow.expected)]
 
-    def _waits(self) -> tuple[tuple[int, int], ...]:
-        most = self.settings.payload + self.settings.header
-        found = {
-            (frame.entered.port.link ^ 1, port.link)
-            for port in self.ports.values()
-            for queue in port.queues
-            for frame in queue.frames
-            if frame.entered is not None and frame.entered.is_full(most)
-        }
-        return tuple(sorted(found))
-
     def outcome(self) -> PacketOutcome:
         """Return what became of the flows and ports."""
         links = sorted(self.ports)
@@ -587,7 +557,7 @@ class Simulation:
             trimmed=self.trimmed,
             perished=self.perished,
             erred=self.erred,
-            waits=self._waits() if self.open and not self.heap else (),
+            waits=who_waits(self.ports, self.settings) if self.open and not self.heap else (),
             data_hops=self.data_hops,
             control_hops=self.control_hops,
             ports=PortRecord(
