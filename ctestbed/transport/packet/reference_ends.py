@@ -1,0 +1,175 @@
+"""The plain packet engine's flows: what their senders and receivers make of time and frames."""
+
+from abc import ABC, abstractmethod
+
+from ctestbed.transport.packet.kernels_layout import NEVER
+from ctestbed.transport.packet.problem import PacketSettings
+from ctestbed.transport.packet.reference_state import Flow, Frame, Port, Queue, mix
+
+
+class Ends(ABC):
+    """Senders and receivers; whoever inherits from it moves what they send."""
+
+    settings: PacketSettings
+    now: int
+    flows: list[Flow]
+    open: int
+
+    @abstractmethod
+    def _serve(self, port: Port) -> None:
+        """Start the next frame if the transmitter is free."""
+
+    @abstractmethod
+    def _set_timer(self, port: Port, when: int) -> None:
+        """Have `_tick` called by `when`."""
+
+    @abstractmethod
+    def _ask(self, queue: Queue) -> None:
+        """Have the state of a class said to the peer."""
+
+    # A flow's sender.
+
+    def _make_packet(self, flow: Flow) -> Frame:
+        settings = self.settings
+        if flow.repair:
+            number = min(flow.repair)
+            flow.repair.remove(number)
+        else:
+            number = flow.following
+            flow.following += 1
+        if not self._may_send(flow):
+            flow.port.ring.remove(flow)
+            flow.ready = False
+        flow.paced = flow.law.pace(self.now, settings.header + settings.payload)
+        if settings.retry < NEVER and flow.deadline == NEVER:
+            flow.deadline = self.now + settings.retry
+            self._set_timer(flow.port, flow.deadline)
+        payload = flow.last if number == flow.packets - 1 else settings.payload
+        path = flow.paths[number % len(flow.paths) if settings.spray else self._flowlet(flow)]
+        return Frame("data", payload + settings.header, flow, number, path, 0, flow.klass, self.now)
+
+    def _flowlet(self, flow: Flow) -> int:
+        """Return which of its paths a flow takes: another after a pause long enough."""
+        gap = self.settings.flowlet_gap
+        if gap and (not flow.turns or self.now - flow.sent_at >= gap):
+            flow.turns += 1
+            draw = mix(self.settings.seed, self.flows.index(flow), flow.turns)
+            flow.path = draw % len(flow.paths)
+        flow.sent_at = self.now
+        return flow.path
+
+    def _may_send(self, flow: Flow) -> bool:
+        if flow.following == flow.packets and not flow.repair:
+            return False
+        return flow.following - flow.acked - len(flow.repair) < flow.window
+
+    def _enter_ring(self, flow: Flow) -> None:
+        if flow.begun and not flow.ready and self._may_send(flow):
+            flow.ready = True
+            flow.port.ring.append(flow)
+
+    def _set_window(self, flow: Flow) -> None:
+        if flow.law.window is not None:
+            packets = flow.law.packets(self.settings.payload + self.settings.header)
+            flow.window = min(self.settings.max_in_flight, max(1, packets))
+
+    def _react(self, flow: Flow, frame: Frame, before: int) -> None:
+        """Have the flow's law take an answer that came; `before` were acknowledged before it."""
+        flow.hear(frame, before, self.now, selective=self.settings.reliability == "sr")
+        self._set_window(flow)
+        if flow.ready and not self._may_send(flow):
+            flow.ready = False
+            flow.port.ring.remove(flow)
+
+    def _acknowledge(self, flow: Flow, frame: Frame) -> None:
+        number, gap, before = frame.number, frame.kind == "nak", flow.acked
+        if flow.finish >= 0:
+            return
+        if self.settings.retry < NEVER:
+            flow.deadline = self.now + self.settings.retry
+        if self.settings.reliability == "sr":
+            if gap:
+                self._ask_again(flow, number)
+            elif number not in flow.known:
+                flow.known.add(number)
+                flow.repair.discard(number)
+                flow.acked += 1
+        else:
+            flow.acked = max(flow.acked, number)
+            if gap or flow.following < flow.acked:
+                self._rewind(flow)
+        if flow.acked == flow.packets:
+            flow.finish = self.now
+            flow.deadline = NEVER
+            self.open -= 1
+            if flow.ready:
+                flow.port.ring.remove(flow)
+            return
+        self._react(flow, frame, before)
+        if not flow.ready and self._may_send(flow):
+            self._enter_ring(flow)
+            self._serve(flow.port)
+
+    def _ask_again(self, flow: Flow, number: int) -> None:
+        if number not in flow.known and number not in flow.repair and number < flow.following:
+            flow.repair.add(number)
+            flow.resent += 1
+
+    def _rewind(self, flow: Flow) -> None:
+        flow.resent += max(0, flow.following - flow.acked)
+        flow.following = flow.acked
+
+    def _tick(self, port: Port) -> None:
+        """Begin flows, send again what was not acknowledged in time, say pauses again."""
+        while port.begun < len(port.flows) and port.flows[port.begun].start <= self.now:
+            flow = port.flows[port.begun]
+            flow.begun = True
+            self._enter_ring(flow)
+            port.begun += 1
+        if port.begun < len(port.flows):
+            self._set_timer(port, port.flows[port.begun].start)
+        for flow in reversed(port.flows[: port.begun]):
+            if flow.deadline <= self.now:
+                flow.deadline = NEVER
+                flow.law.timeout(self.now)
+                self._set_window(flow)
+                if self.settings.reliability == "sr":
+                    for number in range(flow.following):
+                        self._ask_again(flow, number)
+                else:
+                    self._rewind(flow)
+                self._enter_ring(flow)
+            self._set_timer(port, flow.deadline)
+        for queue in port.queues:
+            if queue.off and queue.ask_at <= self.now:
+                self._ask(queue)
+            else:
+                self._set_timer(port, queue.ask_at)
+
+    # A flow's receiver.
+
+    def _receive_any(self, flow: Flow, number: int) -> list[tuple[str, int]]:
+        if number not in flow.have:
+            flow.have.add(number)
+            if len(flow.have) == flow.packets:
+                flow.delivered = self.now
+        gap = range(min(flow.seen, number), number if not self.settings.spray else 0)
+        flow.seen = max(flow.seen, number + 1)
+        return [*(("nak", each) for each in gap), ("ack", number)]
+
+    def _receive_in_order(self, flow: Flow, number: int) -> list[tuple[str, int]]:
+        if number > flow.expected:
+            if flow.seen:
+                return []
+            flow.seen = number + 1
+            return [("nak", flow.expected)]
+        if number == flow.expected:
+            flow.expected += 1
+            flow.seen = 0
+            flow.unacked += 1
+            if flow.expected == flow.packets:
+                flow.delivered = self.now
+            elif flow.unacked < self.settings.ack_every:
+                return []
+        flow.unacked = 0
+        return [("ack", flow.expected)]
