@@ -43,8 +43,9 @@ LOSSLESS_RETRY: Final = 67_108_864 * 1000
 LOSSY_RETRY: Final = 500 * 10**6
 MAX_QUEUE_PAIRS: Final = 64
 _QUEUE_PAIRS: Final = re.compile(r"qp:([0-9]{1,4})")
-_SPREADS: Final = {"balanced", "ecmp", "spray", "flowlet"}
-_SEVERAL: Final = {"spray", "flowlet"}
+_SPREADS: Final = {"balanced", "ecmp", "spray", "random", "flowlet"}
+_SEVERAL: Final = {"spray", "random", "flowlet"}
+_SPRAYING: Final = {"spray", "random"}
 FLOWLET_GAP: Final = 50 * 10**6
 """ps: longer than paths of a data centre differ by, so that nothing overtakes; ours."""
 SPRAYED_PATHS: Final = 32
@@ -63,7 +64,7 @@ class PacketOptions:
     congestion: CongestionControl = "none"
     reliability: Reliability = "gbn"
     spread: str = "ecmp"
-    """balanced, ecmp, spray, flowlet, or qp:N: each flow over N queue pairs, hashed apart."""
+    """balanced, ecmp, spray, random, flowlet, or qp:N: each flow over N queue pairs."""
     trim: bool = False
     payload: int = 4000
     xoff: int | None = None
@@ -167,7 +168,7 @@ def _queue_pairs(options: PacketOptions) -> int:
             "CTB-S086",
             f"{options.spread[:80]!r} is no spread of packets",
             where=Where(pointer="--spread"),
-            hint=f"balanced, ecmp, spray, flowlet, or qp:N with N from 1 to {MAX_QUEUE_PAIRS}",
+            hint=f"{', '.join(sorted(_SPREADS))}, or qp:N with N from 1 to {MAX_QUEUE_PAIRS}",
         )
     return int(match[1])
 
@@ -251,10 +252,10 @@ def _check(options: PacketOptions) -> None:
     """
     faults = (
         (
-            options.spread == "spray" and options.reliability == "gbn",
+            options.spread in _SPRAYING and options.reliability == "gbn",
             "go-back-N takes packets that overtake each other for lost ones",
             "--reliability",
-            "spray with --reliability sr",
+            f"{options.spread} with --reliability sr",
         ),
         *_faults_of_flow_control(options),
         (
@@ -356,7 +357,8 @@ def _settings(options: PacketOptions, network: PacketNetwork, classes: int) -> P
         flow_control="cbfc" if options.flow_control == "cbfc" else "pfc",
         retry=retry,
         reliability=options.reliability,
-        spray=options.spread == "spray",
+        spray=options.spread in _SPRAYING,
+        drawn_paths=options.spread == "random",
         flowlet_gap=FLOWLET_GAP if options.spread == "flowlet" else 0,
         trim=options.trim,
         congestion=options.congestion,

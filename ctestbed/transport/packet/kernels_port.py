@@ -206,6 +206,14 @@ def flowlet_path(flows, settings, now, flow):
     return flows[flow, at.S_PATH]
 
 
+@indexed_from_zero
+@inner
+def drawn_path(flows, settings, flow):
+    """Return the path of a flow's next packet, repeated or not: one drawn for it."""
+    flows[flow, at.S_TURNS] += 1
+    return drawn(settings, flow, flows[flow, at.S_TURNS]) % flows[flow, at.S_PATHS]
+
+
 @part
 def next_class(queues, store, settings, port, now):
     """Return the first class with a frame that may go, or -1 - (when to look, NEVER if unknown)."""
@@ -314,8 +322,10 @@ def serve(
                 number = make_packet(
                     ports, flows, marks, control, doors, settings, parameters, port, now, flow
                 )
-                if settings[at.C_SPRAY]:
+                if settings[at.C_SPRAY] == 1:
                     place += number % flows[flow, at.S_PATHS] * flows[flow, at.S_STRIDE]
+                elif settings[at.C_SPRAY]:
+                    place += drawn_path(flows, settings, flow) * flows[flow, at.S_STRIDE]
                 elif settings[at.C_FLOWLET]:
                     place += flowlet_path(flows, settings, now, flow) * flows[flow, at.S_STRIDE]
                 last = number == flows[flow, at.S_TOTAL] - 1

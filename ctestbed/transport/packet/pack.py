@@ -309,7 +309,7 @@ def _settings_row(settings: PacketSettings, window: int) -> Column:
         at.C_RETRY: settings.retry,
         at.C_ACK_EVERY: settings.ack_every,
         at.C_RELIABILITY: int(settings.reliability == "sr"),
-        at.C_SPRAY: int(settings.spray),
+        at.C_SPRAY: int(settings.spray) * (2 if settings.drawn_paths else 1),
         at.C_FLOWLET: settings.flowlet_gap,
         at.C_KMIN: settings.mark_from,
         at.C_KMAX: settings.mark_all,

@@ -97,6 +97,8 @@ class PacketSettings:
     ack_every: int = 1
     reliability: Literal["gbn", "sr"] = "gbn"
     spray: bool = False
+    """Packets of a flow take its paths in turn; or, with `drawn_paths`, each draws one."""
+    drawn_paths: bool = False
     flowlet_gap: int = 0
     """ps without a packet after which a flow takes another of its paths, by hash; 0: never."""
     mark_from: int = NEVER

@@ -45,8 +45,16 @@ class Ends(ABC):
             flow.deadline = self.now + settings.retry
             self._set_timer(flow.port, flow.deadline)
         payload = flow.last if number == flow.packets - 1 else settings.payload
-        path = flow.paths[number % len(flow.paths) if settings.spray else self._flowlet(flow)]
+        path = flow.paths[self._next_path(flow, number)]
         return Frame("data", payload + settings.header, flow, number, path, 0, flow.klass, self.now)
+
+    def _next_path(self, flow: Flow, number: int) -> int:
+        if not self.settings.spray:
+            return self._flowlet(flow)
+        if not self.settings.drawn_paths:
+            return number % len(flow.paths)
+        flow.turns += 1
+        return mix(self.settings.seed, self.flows.index(flow), flow.turns) % len(flow.paths)
 
     def _flowlet(self, flow: Flow) -> int:
         """Return which of its paths a flow takes: another after a pause long enough."""

@@ -134,6 +134,7 @@ def problems(draw: st.DrawFn) -> Problem:
         ack_every=1 if selective else draw(pick([1, 4])),
         reliability="sr" if selective else "gbn",
         spray=spray and not flowlet,
+        drawn_paths=draw(st.booleans()),
         flowlet_gap=10**6 if flowlet else 0,
         mark_from=draw(pick([NEVER, 3000])),
         mark_all=20_000,
