@@ -16,9 +16,7 @@ def idle_times(topology: Topology, run: PacketTransfer) -> Column:
     """Return how long each flow would take alone over its first path, in ps: the closed form."""
     settings, flows, links = run.settings, run.flows, topology.links
     framing = Framing(settings.payload, settings.header, settings.control)
-    copies = max(1, (len(run.paths.offsets) - 1) // max(1, len(flows)))
-    starts = run.paths.offsets[:-1][::copies]
-    ends = run.paths.offsets[1:][::copies]
+    starts, ends = run.paths.offsets[run.first], run.paths.offsets[run.first + 1]
     known: dict[tuple[int, bytes], int] = {}
     times = np.empty(len(flows), np.int64)
     for flow, (size, start, end) in enumerate(
@@ -59,8 +57,7 @@ def plane_shares(topology: Topology, run: PacketTransfer) -> Column | None:
     """Return the share of all bytes that each plane was given, None if there is one plane."""
     if topology.planes < 2:  # noqa: PLR2004 - one is no choice
         return None
-    copies = max(1, (len(run.paths.offsets) - 1) // max(1, len(run.flows)))
-    plane = run.paths.plane[::copies]
+    plane = run.paths.plane[run.first]
     given = np.bincount(plane, weights=run.flows.sizes, minlength=topology.planes)
     return given / given.sum()
 

@@ -326,13 +326,13 @@ def _rank(count: int, thousandths: int) -> int:
 def _data(topology: Topology, run: PacketTransfer, request: PacketTransferRequest) -> Any:
     """Describe flows and links as the flow engine's data does, and the ports besides."""
     paths = run.paths
-    copies = len(paths.offsets[:-1]) // max(1, len(run.flows))
-    if copies > 1:
-        starts = paths.offsets[:-1][::copies]
-        counts = np.diff(paths.offsets)[::copies]
+    if len(paths.offsets) - 1 > len(run.flows):
+        starts, counts = paths.offsets[run.first], np.diff(paths.offsets)[run.first]
         offsets = np.concatenate([[0], np.cumsum(counts)])
         rows = np.repeat(starts - offsets[:-1], counts) + np.arange(offsets[-1])
-        paths = Paths(offsets, paths.links[rows], paths.candidates[::copies], paths.plane[::copies])
+        paths = Paths(
+            offsets, paths.links[rows], paths.candidates[run.first], paths.plane[run.first]
+        )
     outcome = FlowOutcome(run.outcome.finish)
     whole = Transfer(run.flows, paths, outcome, run.flows.starts, run.fct)
     flow_request = TransferRequest(

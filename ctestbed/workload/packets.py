@@ -48,8 +48,10 @@ _SEVERAL: Final = {"spray", "random", "flowlet"}
 _SPRAYING: Final = {"spray", "random"}
 FLOWLET_GAP: Final = 50 * 10**6
 """ps: longer than paths of a data centre differ by, so that nothing overtakes; ours."""
-SPRAYED_PATHS: Final = 32
-"""Equal-cost paths that a sprayed flow's packets take in turn, at most."""
+SPRAYED_PATHS: Final = 256
+"""Equal-cost paths of one plane that a flow's packets go by, at most."""
+SPRAYED_HOPS: Final = 2**22
+"""And of all flows together, in cables: a path of 6 takes about 150 B with all its tables."""
 MAX_PAYLOAD: Final = 60_000
 """Bytes: a frame's size is kept in 16 bits."""
 SMALL_RUN: Final = 20_000
@@ -82,6 +84,8 @@ class PacketTransfer:
 
     flows: Flows
     paths: Paths
+    first: Column
+    """Of each flow, the first of its paths."""
     limits: LinkClassLimits
     settings: PacketSettings
     outcome: PacketOutcome
@@ -151,7 +155,7 @@ def drive_packets(
     outcome = replace(outcome, cpu=process_time() - began)
     if pairs > 1:
         outcome = _together(outcome, pairs)
-    return PacketTransfer(whole, paths, limits, settings, outcome, engine)
+    return PacketTransfer(whole, paths, first[::pairs], limits, settings, outcome, engine)
 
 
 def _queue_pairs(options: PacketOptions) -> int:
@@ -303,16 +307,29 @@ def _route(
             label=labels,
         )  # fmt: skip
         return paths, own, each
-    copies = SPRAYED_PATHS
+    copies = _copies(topology, flows, options)
+    first = np.cumsum(copies) - copies
     paths = route_flows(
         topology,
         np.repeat(flows.source, copies),
         np.repeat(flows.destination, copies),
         spread="sweep",
         seed=options.seed,
-        label=np.tile(np.arange(copies), len(flows)),
+        label=np.arange(int(copies.sum())) - np.repeat(first, copies),
     )
-    return paths, own * copies, each * copies
+    return paths, first, copies
+
+
+def _copies(topology: Topology, flows: Flows, options: PacketOptions) -> Column:
+    """Return how many paths each flow's packets go by: its plane's, if there is room."""
+    paths = route_flows(
+        topology, flows.source, flows.destination, spread="sweep", seed=options.seed
+    )
+    equal = paths.candidates // (topology.planes if topology.split else 1)
+    longest = int(np.diff(paths.offsets).max(initial=1))
+    most = max(1, min(SPRAYED_PATHS, SPRAYED_HOPS // (longest * len(flows))))
+    copies: Column = np.minimum(equal, most)
+    return copies
 
 
 def _network(topology: Topology, paths: Paths) -> PacketNetwork:

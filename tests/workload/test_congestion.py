@@ -26,8 +26,8 @@ TRIMMED: dict[str, Any] = {
 }  # fmt: skip
 
 
-def drive(pattern: str, size: str, **options: Any) -> PacketTransfer:
-    _, topology = load_topology("fat-tree-128")
+def drive(pattern: str, size: str, testbed: str = "fat-tree-128", **options: Any) -> PacketTransfer:
+    _, topology = load_topology(testbed)
     flows = read_traffic(pattern, size, topology, 1).flows
     return drive_packets(topology, flows, PacketOptions(**options), "packet")
 
@@ -56,13 +56,20 @@ def saved(run: str) -> list[float]:
 
 
 @pytest.mark.parametrize(
-    ("spread", "run"),
-    [("spray", "ndp_ft3_shift128"), ("random", "uec_nscc_ft3_shift128")],
+    ("testbed", "pattern", "spread", "run"),
+    [
+        ("fat-tree-128", "shift:64", "spray", "ndp_ft3_shift128"),
+        ("fat-tree-128", "permutation", "spray", "ndp_ft3_perm128"),
+        ("fat-tree-1024", "shift:512", "spray", "ndp_ft3_shift1024"),
+        ("fat-tree-128", "shift:64", "random", "uec_nscc_ft3_shift128"),
+        ("fat-tree-128", "permutation", "random", "uec_nscc_ft3_perm128"),
+        ("fat-tree-1024", "shift:512", "random", "uec_nscc_ft3_shift1024"),
+    ],
 )
-def test_sprayed_flows_end_as_htsims_do(spread: str, run: str) -> None:
+def test_sprayed_flows_end_as_htsims_do(testbed: str, pattern: str, spread: str, run: str) -> None:
     # htsim's NDP takes equal paths in turn; its NSCC draws them, so its packets meet: 7 % later.
-    ours = drive("shift:64", "2MB", congestion="nscc", **{**TRIMMED, "spread": spread})
-    middle = median(ours.fct.tolist())
+    choices = {**TRIMMED, "congestion": "nscc", "spread": spread}
+    middle = median(drive(pattern, "2MB", testbed, **choices).fct.tolist())
     assert middle > 176_216_320  # alone over six links
     assert middle == pytest.approx(median(saved(run)), rel=0.05)
 
