@@ -98,7 +98,8 @@ def simulate_point(point: Point) -> Seen:
     )
     ends = opens + (frames + 2) * frame_time + _NEAR
     horizon = ends + _PATIENCE * (2 * delay + FRAMES * frame_time)
-    flow = PacketFlows(_column(frames * settings.payload), *(_column(n) for n in (0, 0, 0, 1)))
+    zero = _column(0)
+    flow = PacketFlows(_column(frames * settings.payload), zero, zero, zero, _column(1))
     outcome = simulate(_network(rate, delay), flow, _limits(point, opens), settings, horizon)
     rows = outcome.ports.links.tolist()
     entered = int(outcome.ports.entered_max[rows.index(_LONG_CABLE), 0])

@@ -206,6 +206,10 @@ def packet_findings(topology: Topology, run: PacketTransfer) -> list[Finding]:
             ends = " > ".join(_end(topology, link) for link in [*circle, circle[0]])
             why = f"deadlock, each of these ports waits for room in the next: {ends}"
             hint = "break the circle: routes that only go up and then down have none"
+        elif outcome.stuck and bool((outcome.starts < 0).any()):
+            never = int((outcome.starts < 0).sum())
+            why = f"{never:,} of them never began, as what they wait for did not end"
+            hint = "have flows wait for flows that end, and not for each other"
         elif outcome.stuck:
             why, hint = "nothing can happen any more", "a pause that nobody takes back holds them"
         else:
@@ -334,7 +338,7 @@ def _data(topology: Topology, run: PacketTransfer, request: PacketTransferReques
             offsets, paths.links[rows], paths.candidates[run.first], paths.plane[run.first]
         )
     outcome = FlowOutcome(run.outcome.finish)
-    whole = Transfer(run.flows, paths, outcome, run.flows.starts, run.fct)
+    whole = Transfer(run.flows, paths, outcome, run.outcome.starts, run.fct)
     flow_request = TransferRequest(
         request.testbed, request.pattern, request.size, "ecmp", "auto", request.seed,
         "all" if request.flows == "all" else "auto",

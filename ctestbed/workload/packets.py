@@ -24,10 +24,11 @@ from ctestbed.transport.packet.problem import (
     PacketNetwork,
     PacketOutcome,
     PacketSettings,
+    PacketWaits,
 )
 from ctestbed.workload.drive import turns
 from ctestbed.workload.failures import Failure
-from ctestbed.workload.flows import Flows
+from ctestbed.workload.flows import Flows, Waits
 from ctestbed.workload.harm import afflict, slow_down
 
 FlowControl: TypeAlias = Literal["pfc", "cbfc", "none"]
@@ -95,7 +96,7 @@ class PacketTransfer:
     def fct(self) -> Column:
         """Completion times in ps from each flow's start, -1 where it did not finish."""
         finish = self.outcome.finish
-        return np.where(finish < 0, -1, finish - self.flows.starts)
+        return np.where(finish < 0, -1, finish - self.outcome.starts)
 
 
 def drive_packets(
@@ -113,16 +114,9 @@ def drive_packets(
     compiled or loaded.
 
     Raises:
-        InputError: a cable on the way has an unknown or zero rate or an unknown delay; flows wait
-            for others; or the thresholds contradict each other.
+        InputError: a cable on the way has an unknown or zero rate or an unknown delay; or the
+            thresholds contradict each other.
     """
-    if flows.after is not None:
-        raise InputError(
-            "CTB-S080",
-            "the packet engine does not drive flows that wait for others",
-            where=Where(pointer="--pattern"),
-            hint="--engine flow does",
-        )
     began = process_time()
     _check(options)
     whole, pairs = flows, _queue_pairs(options)
@@ -130,7 +124,7 @@ def drive_packets(
     paths, first, count = _route(topology, flows, options)
     network = slow_down(_network(topology, paths), options.failures)
     packet_flows = PacketFlows(
-        flows.sizes, flows.starts, flows.classes.astype(np.int64), first, count
+        flows.sizes, flows.starts, flows.classes.astype(np.int64), first, count, _waits(flows)
     )
     settings = _settings(options, network, int(flows.classes.max(initial=0)) + 1)
     if options.congestion == "nscc":
@@ -198,6 +192,41 @@ def _divide(flows: Flows, pairs: int) -> Flows:
         sizes // pairs + (turn < sizes % pairs),
         np.repeat(flows.starts, pairs),
         np.repeat(flows.classes, pairs),
+        None if flows.after is None else _divide_waits(flows.after, pairs),
+    )
+
+
+def _waits(flows: Flows) -> PacketWaits | None:
+    after = flows.after
+    if after is None:
+        return None
+    return PacketWaits(after.offsets, after.flows, after.receipt.astype(np.int64), after.needs)
+
+
+def _divide_waits(after: Waits, pairs: int) -> Waits:
+    """Have each queue pair of a flow wait for all those of the flows that it waits for.
+
+    Raises:
+        InputError: a flow needs only some of those that it waits for.
+    """
+    counts = np.diff(after.offsets)
+    some = np.flatnonzero((after.needs > 0) & (after.needs < counts))
+    if len(some):
+        raise InputError(
+            "CTB-S086",
+            f"flow {int(some[0])} waits for any {int(after.needs[some[0]])} of "
+            f"{int(counts[some[0]])} others, which queue pairs cannot tell apart",
+            where=Where(pointer="--spread"),
+            hint="use --spread ecmp, or have it wait for all",
+        )
+    groups = np.split(np.arange(len(after.flows)), after.offsets[1:-1])
+    edges = np.concatenate([np.tile(np.repeat(group, pairs), pairs) for group in groups])
+    turn = np.concatenate([np.tile(np.arange(pairs), len(group) * pairs) for group in groups])
+    return Waits(
+        np.concatenate([[0], np.cumsum(np.repeat(counts * pairs, pairs))]).astype(np.int64),
+        after.flows[edges] * pairs + turn,
+        after.receipt[edges],
+        np.repeat(after.needs * pairs, pairs),
     )
 
 
@@ -211,6 +240,7 @@ def _together(outcome: PacketOutcome, pairs: int) -> PacketOutcome:
 
     return replace(
         outcome,
+        starts=last(outcome.starts),
         finish=last(outcome.finish),
         delivered=last(outcome.delivered),
         resent=outcome.resent.reshape(-1, pairs).sum(axis=1),

@@ -79,7 +79,9 @@ def simulate(
 
 def _unpack(state: State, code: int, cpu: float) -> PacketOutcome:
     flows, run = state.flows, state.run
+    begun = flows[:, at.S_START]
     return PacketOutcome(
+        np.where(begun < at.NEVER, begun, -1),
         flows[:, at.S_FINISH].copy(),
         flows[:, at.R_DONE].copy(),
         flows[:, at.S_RESENT].copy(),

@@ -8,6 +8,7 @@ of (time, rank, port): transmitters that fall free, then arrivals, then timers.
 
 from ctestbed.core.jit import engine, indexed_from_zero, inner, part, prefetch
 from ctestbed.transport.packet import kernels_layout as at
+from ctestbed.transport.packet.kernels_after import tell_followers
 from ctestbed.transport.packet.kernels_control import notice
 from ctestbed.transport.packet.kernels_credit import hear_credit
 from ctestbed.transport.packet.kernels_flow import (
@@ -64,7 +65,7 @@ def deliver(
         if settings[at.C_RELIABILITY] == 0:
             first = last = flows[whose, at.R_EXPECT]
     elif settings[at.C_RELIABILITY]:
-        first = receive_any(flows, marks, now, whose, number)
+        first = receive_any(flows, marks, run, now, whose, number)
         if settings[at.C_INORDER] == 0:
             first = number
     else:
@@ -239,8 +240,20 @@ def arm(ports, doors, heap, size, first, count, until, begin, queue, now):
 
 
 @part
+def push_timers(doors, run, heap, size, first, count, begin, until):
+    """Have all timers of a node that fall in this window looked at; return the heap's new size."""
+    run[at.X_STARTED] = 0
+    for index in range(count):
+        timer = doors[first + index, at.A_TIMER]
+        if timer < until:
+            key = (timer - begin) << TIME_SHIFT | RANK_TIMER << RANK_SHIFT | index
+            size = push(heap, size, key)
+    return size
+
+
+@part
 def settle(
-    ports, queues, nodes, flows, marks, control, harms, order, hops, back, doors,
+    ports, queues, nodes, flows, marks, control, harms, order, edges, waiting, hops, back, doors,
     due, store, chain, run, settings, parameters, heap, node,
 ):  # fmt: skip
     """Compute all events of one node in this window."""
@@ -297,6 +310,13 @@ def settle(
                     due, store, chain, run, settings, parameters, node, port, now, flow, place,
                     stamp,
                 )  # fmt: skip
+            if run[at.X_DONE]:
+                tell_followers(
+                    ports, flows, order, doors, due, edges, waiting, run, settings, first, count,
+                    now,
+                )  # fmt: skip
+                if run[at.X_STARTED]:
+                    size = push_timers(doors, run, heap, size, first, count, begin, until)
             if paused:
                 tell = port
                 queue = port * settings[at.C_CLASSES] + (place >> 2 & 7)
@@ -387,7 +407,7 @@ def fetch_frames(ports, queues, nodes, doors, store, settings, node):
 @indexed_from_zero
 @engine
 def run_windows(
-    ports, queues, nodes, flows, marks, control, harms, order, hops, back, doors,
+    ports, queues, nodes, flows, marks, control, harms, order, edges, waiting, hops, back, doors,
     due, store, chain, run, settings, parameters, heap, horizon, budget,
 ):  # fmt: skip
     """Compute windows until all flows have finished, nothing is left to happen, or a halt.
@@ -419,7 +439,7 @@ def run_windows(
                     run[at.X_NODE] = node
                     return at.FULL
                 settle(
-                    ports, queues, nodes, flows, marks, control, harms, order, hops,
+                    ports, queues, nodes, flows, marks, control, harms, order, edges, waiting, hops,
                     back, doors, due, store, chain, run, settings, parameters, heap, node,
                 )  # fmt: skip
                 if run[at.X_FAULT]:

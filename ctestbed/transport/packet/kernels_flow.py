@@ -20,6 +20,7 @@ def receive_in_order(flows, run, settings, now, flow, number):
         flows[flow, at.R_UNACKED] += 1
         if expected + 1 == flows[flow, at.S_TOTAL]:
             flows[flow, at.R_DONE] = now
+            run[at.X_DONE] = 2 * flow + 2
         elif flows[flow, at.R_UNACKED] < settings[at.C_ACK_EVERY]:
             return -1
     elif number > expected:
@@ -34,7 +35,7 @@ def receive_in_order(flows, run, settings, now, flow, number):
 
 @indexed_from_zero
 @inner
-def receive_any(flows, marks, now, flow, number):
+def receive_any(flows, marks, run, now, flow, number):
     """Take a data packet, selective repeat: each counts once, in any order.
 
     Returns the first number of a gap that shows now: `number` itself if there is none.
@@ -45,6 +46,7 @@ def receive_any(flows, marks, now, flow, number):
         flows[flow, at.R_COUNT] += 1
         if flows[flow, at.R_COUNT] == flows[flow, at.S_TOTAL]:
             flows[flow, at.R_DONE] = now
+            run[at.X_DONE] = 2 * flow + 2
     seen = flows[flow, at.R_SEEN]
     if number < seen:
         return number
@@ -88,6 +90,7 @@ def finish(ports, flows, run, now, flow):
     flows[flow, at.S_FINISH] = now
     flows[flow, at.S_DEADLINE] = at.NEVER
     run[at.X_OPEN] -= 1
+    run[at.X_DONE] = 2 * flow + 1
 
 
 @indexed_from_zero

@@ -120,6 +120,7 @@ S_BEFORE: Final = 7
 R_EXPECT: Final = 8  # next sequence number in order
 R_SEEN: Final = 9  # one above the highest sequence number that came, or a gap reported
 R_COUNT: Final = 10  # packets received, each once
+S_EDGES: Final = 11  # the first row of `edges` that says who waits for it
 R_UNACKED: Final = 12  # packets since the last acknowledgement
 R_DONE: Final = 13  # when the last of them came
 R_CNP: Final = 14  # earliest time of the next congestion notice
@@ -139,6 +140,22 @@ S_SCAN: Final = 27  # none of them is below
 S_SENT_AT: Final = 28  # when its last packet began (flowlets)
 S_TURNS: Final = 29  # how often it took a path
 S_PATH: Final = 30  # the one it has
+S_WAIT: Final = 31  # its row of `waiting`, if it waits for others
+
+# Who waits for a flow, sorted by that; in the last column, at a place of the waiting flow's own,
+# when it heard of those that are done, in order of time. Behind all others a row of no flow.
+EDGE: Final = 4
+E_OF: Final = 0
+E_FOLLOWER: Final = 1
+E_RECEIPT: Final = 2  # 1: it is done when its receiver has it, 0: when its sender knows so
+E_HEARD: Final = 3
+
+# What a flow that waits knows.
+WAIT: Final = 4
+V_FIRST: Final = 0  # its first place in E_HEARD
+V_FIRED: Final = 1  # how many it has heard of
+V_NEEDS: Final = 2  # after how many it begins,
+V_DELAY: Final = 3  # and how long after, ps
 
 # What is known of a packet, one byte each (selective repeat).
 HAVE: Final = 1  # its receiver has it
@@ -265,6 +282,8 @@ X_TRIMMED: Final = 15
 X_LAST: Final = 16  # time of the last arrival
 X_PERISHED: Final = 18  # frames lost on dead wires
 X_ERRED: Final = 19  # frames lost by chance
+X_DONE: Final = 20  # 1 + 2 * a flow that has just been done + 1 if received, 0 if none
+X_STARTED: Final = 21  # 1 if a flow of the node that is settled begins in this window
 X_FAULT: Final = 17  # 1 once the room for one window was too small: begin again with more
 COUNTERS: Final = 24
 

@@ -41,6 +41,8 @@ class State:
     control: Column
     harms: Column
     order: Column
+    edges: Column
+    waiting: Column
     hops: Column
     back: Column
     doors: Column
@@ -57,8 +59,9 @@ class State:
         """Return the arrays in the order that the kernels take them."""
         return (
             self.ports, self.queues, self.nodes, self.flows, self.marks, self.control,
-            self.harms, self.order, self.hops, self.back, self.doors, self.due,
-            self.store, self.chain, self.run, self.settings, self.parameters, self.heap,
+            self.harms, self.order, self.edges, self.waiting, self.hops, self.back, self.doors,
+            self.due, self.store, self.chain, self.run, self.settings, self.parameters,
+            self.heap,
         )  # fmt: skip
 
 
@@ -84,6 +87,7 @@ def pack(
     ports = _port_rows(network, link_of_port, port_of_link, node_of_port)
     rows, order = _flow_rows(network, flows, ports, port_of_link)
     _cut(rows, flows.sizes, settings)
+    edges, waiting = _wait_rows(flows, rows)
     telling = settings.congestion == "hpcc"
     control = control_rows(network, flows, settings)
     set_windows(rows, control, settings)
@@ -106,7 +110,7 @@ def pack(
     state = State(
         aligned(ports), aligned(queues),
         aligned(_node_rows(settings, counts)), aligned(rows), np.zeros(packets, np.uint8),
-        control, harms, order, hops,
+        control, harms, order, edges, waiting, hops,
         np.where(hops >= 0, ports[hops, at.P_PEER], -1).astype(np.int32), aligned(doors),
         due, np.zeros((0, at.FRAME + wide), np.int64), np.zeros(0, np.int64), run,
         _settings_row(settings, window), parameters_row(network, flows, settings),
@@ -231,7 +235,10 @@ def _flow_rows(
     port = port_of_link[first_link]
     rows[:, at.S_HOPS] = network.offsets[flows.first_path] + flows.first_path + 1
     rows[:, at.S_CLASS] = flows.classes
-    rows[:, at.S_START] = flows.starts
+    starts = flows.starts
+    if flows.after is not None:
+        starts = np.where(flows.after.needs > 0, at.NEVER, starts)
+    rows[:, at.S_START] = starts
     rows[:, at.S_FINISH] = -1
     rows[:, at.R_DONE] = -1
     rows[:, at.S_DEADLINE] = at.NEVER
@@ -239,10 +246,33 @@ def _flow_rows(
     rows[:, at.S_PORT] = port
     length = network.offsets[flows.first_path + 1] - network.offsets[flows.first_path]
     rows[:, at.S_STRIDE] = length + 1
-    order = np.lexsort((np.arange(count), flows.starts, port))
+    order = np.lexsort((np.arange(count), starts, port))
     first = np.searchsorted(port[order], np.arange(len(words) + 1))
     words[:, at.P_START], words[:, at.P_STOP] = first[:-1], first[1:]
     return rows, order.astype(np.int64)
+
+
+def _wait_rows(flows: PacketFlows, rows: Column) -> tuple[Column, Column]:
+    """Return who waits for whom, and what each flow that waits knows; have `rows` point at both."""
+    after = flows.after
+    if after is None:
+        return np.full((1, at.EDGE), -1, np.int64), np.zeros((1, at.WAIT), np.int64)
+    counts = np.diff(after.offsets)
+    follower = np.repeat(np.arange(len(rows)), counts)
+    turn = np.argsort(after.flows, kind="stable")
+    edges = np.full((len(turn) + 1, at.EDGE), -1, np.int64)
+    edges[:-1, at.E_OF] = after.flows[turn]
+    edges[:-1, at.E_FOLLOWER] = follower[turn]
+    edges[:-1, at.E_RECEIPT] = after.receipt[turn]
+    rows[:, at.S_EDGES] = np.searchsorted(edges[:-1, at.E_OF], np.arange(len(rows)))
+    waits = np.flatnonzero(after.needs > 0)
+    waiting = np.zeros((len(waits) + 1, at.WAIT), np.int64)
+    waiting[:-1, at.V_FIRST] = after.offsets[waits]
+    waiting[:-1, at.V_NEEDS] = after.needs[waits]
+    waiting[:-1, at.V_DELAY] = flows.starts[waits]
+    rows[:, at.S_WAIT] = len(waits)
+    rows[waits, at.S_WAIT] = np.arange(len(waits))
+    return edges, waiting
 
 
 def _cut(rows: Column, sizes: Column, settings: PacketSettings) -> None:

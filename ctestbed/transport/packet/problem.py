@@ -34,14 +34,34 @@ class PacketNetwork:
 
 
 @dataclass(frozen=True, slots=True)
+class PacketWaits:
+    """What each flow waits for: `needs[f]` of the edges `offsets[f]:offsets[f + 1]`, 0: nothing.
+
+    An edge is done when the sender of `flows[e]` knows that all came or, where `receipt[e]`, when
+    its receiver has all.
+    """
+
+    offsets: Column
+    flows: Column
+    receipt: Column
+    needs: Column
+
+
+@dataclass(frozen=True, slots=True)
 class PacketFlows:
-    """Flows: bytes, start in ps, class; flow f has `paths[f]` paths from `first_path[f]` on."""
+    """Flows: bytes, start in ps, class; flow f has `paths[f]` paths from `first_path[f]` on.
+
+    The start of a flow that waits counts from the moment at which it hears of the last that it
+    needs: at once in its own node, from another as soon as a control frame could bring the word
+    over the quickest cable in use.
+    """
 
     sizes: Column
     starts: Column
     classes: Column
     first_path: Column
     paths: Column
+    after: PacketWaits | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +167,8 @@ class PacketOutcome:
     frame arrived anywhere.
     """
 
+    starts: Column
+    """-1: never begun."""
     finish: Column
     delivered: Column
     resent: Column

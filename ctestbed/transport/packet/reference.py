@@ -24,6 +24,7 @@ from ctestbed.transport.packet.problem import (
     PacketNetwork,
     PacketOutcome,
     PacketSettings,
+    PacketWaits,
     PortRecord,
     no_harm,
 )
@@ -31,7 +32,7 @@ from ctestbed.transport.packet.reference_control import make_law
 from ctestbed.transport.packet.reference_ends import Ends
 from ctestbed.transport.packet.reference_harm import do_harm, fate_of
 from ctestbed.transport.packet.reference_hold import give_credit, next_word, who_waits
-from ctestbed.transport.packet.reference_state import Flow, Frame, Node, Port, Queue, mix
+from ctestbed.transport.packet.reference_state import Flow, Frame, Node, Port, Queue, Wait, mix
 
 WAKE: Final = 0
 ARRIVAL: Final = 1
@@ -64,6 +65,11 @@ class Simulation(Ends):
         tuning = tune(network, flows, settings)
         self.flows = [self._add_flow(tuning, network, flows, f) for f in range(len(flows.sizes))]
         self.open = len(self.flows)
+        self._add_waits(flows.after)
+        self.news = min(
+            port.delay - (-settings.control * 8 * PS_PER_SECOND // port.rate)
+            for port in self.ports.values()
+        )
         for port in self.ports.values():
             port.flows.sort(key=lambda flow: flow.start)
             if port.flows:
@@ -105,9 +111,21 @@ class Simulation(Ends):
                 self.settings, tuning, index, [float(network.rate[link]) for link in paths[0][1:]]
             ),
         )  # fmt: skip
+        flow.index = index
         self._set_window(flow)
         port.flows.append(flow)
         return flow
+
+    def _add_waits(self, waits: PacketWaits | None) -> None:
+        if waits is None:
+            return
+        for flow in self.flows:
+            needs = int(waits.needs[flow.index])
+            if needs > 0:
+                flow.wait, flow.start = Wait(needs, flow.start), NEVER
+            for edge in range(int(waits.offsets[flow.index]), int(waits.offsets[flow.index + 1])):
+                ahead = self.flows[int(waits.flows[edge])]
+                ahead.followers.append((bool(waits.receipt[edge]), flow))
 
     # Events.
 
@@ -380,9 +398,9 @@ class Simulation(Ends):
             sr = self.settings.reliability == "sr"
             answers.append(("nak", number if sr else flow.expected))
         elif self.settings.reliability == "sr":
-            answers += self._receive_any(flow, number)
+            answers += self._receive_any(port.node, flow, number)
         else:
-            answers += self._receive_in_order(flow, number)
+            answers += self._receive_in_order(port.node, flow, number)
         for kind, what in answers:
             port.control.append(
                 Frame(
@@ -403,6 +421,7 @@ class Simulation(Ends):
             return np.array([[getattr(queue, name) for queue in row] for row in rows], np.int64)
 
         return PacketOutcome(
+            np.array([flow.start if flow.start < NEVER else -1 for flow in self.flows], np.int64),
             np.array([flow.finish for flow in self.flows], np.int64),
             np.array([flow.delivered for flow in self.flows], np.int64),
             np.array([flow.resent for flow in self.flows], np.int64),

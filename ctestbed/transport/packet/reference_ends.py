@@ -1,10 +1,11 @@
 """The plain packet engine's flows: what their senders and receivers make of time and frames."""
 
 from abc import ABC, abstractmethod
+from bisect import insort
 
 from ctestbed.transport.packet.kernels_layout import NEVER
 from ctestbed.transport.packet.problem import PacketSettings
-from ctestbed.transport.packet.reference_state import Flow, Frame, Port, Queue, mix
+from ctestbed.transport.packet.reference_state import Flow, Frame, Node, Port, Queue, mix
 
 
 class Ends(ABC):
@@ -12,8 +13,9 @@ class Ends(ABC):
 
     settings: PacketSettings
     now: int
-    flows: list[Flow]
     open: int
+    news: int
+    """ps that word of a flow's end takes to another node."""
 
     @abstractmethod
     def _serve(self, port: Port) -> None:
@@ -54,14 +56,14 @@ class Ends(ABC):
         if not self.settings.drawn_paths:
             return number % len(flow.paths)
         flow.turns += 1
-        return mix(self.settings.seed, self.flows.index(flow), flow.turns) % len(flow.paths)
+        return mix(self.settings.seed, flow.index, flow.turns) % len(flow.paths)
 
     def _flowlet(self, flow: Flow) -> int:
         """Return which of its paths a flow takes: another after a pause long enough."""
         gap = self.settings.flowlet_gap
         if gap and (not flow.turns or self.now - flow.sent_at >= gap):
             flow.turns += 1
-            draw = mix(self.settings.seed, self.flows.index(flow), flow.turns)
+            draw = mix(self.settings.seed, flow.index, flow.turns)
             flow.path = draw % len(flow.paths)
         flow.sent_at = self.now
         return flow.path
@@ -112,11 +114,27 @@ class Ends(ABC):
             self.open -= 1
             if flow.ready:
                 flow.port.ring.remove(flow)
+            self._tell_followers(flow, flow.port.node, receipt=False)
             return
         self._react(flow, frame, before)
         if not flow.ready and self._may_send(flow):
             self._enter_ring(flow)
             self._serve(flow.port)
+
+    def _tell_followers(self, flow: Flow, node: Node, *, receipt: bool) -> None:
+        """Tell the flows that wait for one that was sent or received whole at `node`."""
+        for wanted, follower in flow.followers:
+            wait, port = follower.wait, follower.port
+            if wanted != receipt or wait is None:
+                continue
+            insort(wait.heard, self.now + (0 if port.node is node else self.news))
+            if len(wait.heard) >= wait.needs and not follower.begun:
+                follower.start = wait.heard[wait.needs - 1] + wait.delay
+                begun = port.begun
+                port.flows[begun:] = sorted(
+                    port.flows[begun:], key=lambda each: (each.start, each.index)
+                )
+                self._set_timer(port, follower.start)
 
     def _ask_again(self, flow: Flow, number: int) -> None:
         if number not in flow.known and number not in flow.repair and number < flow.following:
@@ -156,16 +174,17 @@ class Ends(ABC):
 
     # A flow's receiver.
 
-    def _receive_any(self, flow: Flow, number: int) -> list[tuple[str, int]]:
+    def _receive_any(self, node: Node, flow: Flow, number: int) -> list[tuple[str, int]]:
         if number not in flow.have:
             flow.have.add(number)
             if len(flow.have) == flow.packets:
                 flow.delivered = self.now
+                self._tell_followers(flow, node, receipt=True)
         gap = range(min(flow.seen, number), number if not self.settings.spray else 0)
         flow.seen = max(flow.seen, number + 1)
         return [*(("nak", each) for each in gap), ("ack", number)]
 
-    def _receive_in_order(self, flow: Flow, number: int) -> list[tuple[str, int]]:
+    def _receive_in_order(self, node: Node, flow: Flow, number: int) -> list[tuple[str, int]]:
         if number > flow.expected:
             if flow.seen:
                 return []
@@ -177,6 +196,7 @@ class Ends(ABC):
             flow.unacked += 1
             if flow.expected == flow.packets:
                 flow.delivered = self.now
+                self._tell_followers(flow, node, receipt=True)
             elif flow.unacked < self.settings.ack_every:
                 return []
         flow.unacked = 0

@@ -127,6 +127,15 @@ class Port:
     came: int = 0
 
 
+@dataclass(slots=True)
+class Wait:
+    """What a flow waits for: when it heard of those that are done, in order of time."""
+
+    needs: int
+    delay: int
+    heard: list[int] = field(default_factory=list)
+
+
 @dataclass(slots=True, eq=False)
 class Flow:
     """A flow: what its sender knows, then what its receiver knows."""
@@ -139,6 +148,10 @@ class Flow:
     start: int
     window: int
     law: Law
+    index: int = 0
+    wait: "Wait | None" = None
+    followers: list[tuple[bool, "Flow"]] = field(default_factory=list)
+    """Who waits for it, and whether for its receipt."""
     following: int = 0
     acked: int = 0
     finish: int = -1

@@ -11,6 +11,7 @@ from ctestbed.transport.packet.problem import (
     PacketFlows,
     PacketNetwork,
     PacketSettings,
+    PacketWaits,
 )
 
 NEVER = 2**62
@@ -66,6 +67,23 @@ def harms(draw: st.DrawFn, cables: int, classes: int) -> Harm:
 
 
 @st.composite
+def waits(draw: st.DrawFn, count: int) -> PacketWaits:
+    """Any flows that wait for any others, also in circles and for themselves."""
+    flow = st.integers(0, count - 1)
+    groups = draw(
+        st.lists(
+            st.lists(st.tuples(flow, st.booleans()), max_size=3), min_size=count, max_size=count
+        )
+    )
+    return PacketWaits(
+        np.concatenate([[0], np.cumsum([len(group) for group in groups])]).astype(np.int64),
+        column(*(ahead for group in groups for ahead, _ in group)),
+        column(*(receipt for group in groups for _, receipt in group)),
+        column(*(draw(st.integers(0, len(group))) for group in groups)),
+    )
+
+
+@st.composite
 def problems(draw: st.DrawFn) -> Problem:
     """Any small fabric with any flows and protocols."""
     pick = st.sampled_from
@@ -117,6 +135,7 @@ def problems(draw: st.DrawFn) -> Problem:
         each(st.integers(0, classes - 1)),
         column(*first),
         column(*counts),
+        draw(st.none() | waits(count)),
     )
     selective = draw(st.booleans())
     settings = PacketSettings(
