@@ -44,11 +44,19 @@ def transfer(
         typer.Option(
             "--spread",
             metavar="SPREAD",
-            help="How flows choose among equal paths: balanced or ecmp; packets also spray "
-            "(by every path in turn), random (each packet draws its path), "
-            "flowlet (another path after 50 us without a packet), or qp:N, over N queue pairs "
-            "hashed apart. balanced if left out, ecmp for packets.",
-            autocompletion=lambda: ["balanced", "ecmp", "spray", "random", "flowlet", "qp:4"],
+            help="How flows choose among equal paths: balanced or ecmp; packets also spray (by "
+            "every path in turn), random (each packet draws one), adaptive (each switch takes its "
+            "shortest queue), flowlet (another path after 50 us without a packet), or qp:N, over N "
+            "queue pairs hashed apart. balanced if left out, ecmp for packets.",
+            autocompletion=lambda: [
+                "balanced",
+                "ecmp",
+                "spray",
+                "random",
+                "adaptive",
+                "flowlet",
+                "qp:4",
+            ],
             show_default=False,
         ),
     ] = None,
@@ -158,7 +166,7 @@ def transfer(
             raise typer.BadParameter("the flow engine has no packets", param_hint="--engine")
         from ctestbed.workload.packet_transfer import PacketTransferRequest, run_packet_transfer
 
-        if spread in {"spray", "random"}:
+        if spread in {"spray", "random", "adaptive"}:
             given.setdefault("reliability", "sr")
         packets = PacketTransferRequest(
             testbed, pattern, size, spread or "ecmp", engine, seed, flows, **given

@@ -44,8 +44,9 @@ LOSSLESS_RETRY: Final = 67_108_864 * 1000
 LOSSY_RETRY: Final = 500 * 10**6
 MAX_QUEUE_PAIRS: Final = 64
 _QUEUE_PAIRS: Final = re.compile(r"qp:([0-9]{1,4})")
-_SPREADS: Final = {"balanced", "ecmp", "spray", "random", "flowlet"}
-_SEVERAL: Final = {"spray", "random", "flowlet"}
+_SPREADS: Final = {"balanced", "ecmp", "spray", "random", "adaptive", "flowlet"}
+_SEVERAL: Final = {"spray", "random", "adaptive", "flowlet"}
+_OVERTAKING: Final = {"spray", "random", "adaptive"}
 _SPRAYING: Final = {"spray", "random"}
 FLOWLET_GAP: Final = 50 * 10**6
 """ps: longer than paths of a data centre differ by, so that nothing overtakes; ours."""
@@ -67,7 +68,7 @@ class PacketOptions:
     congestion: CongestionControl = "none"
     reliability: Reliability = "gbn"
     spread: str = "ecmp"
-    """balanced, ecmp, spray, random, flowlet, or qp:N: each flow over N queue pairs."""
+    """balanced, ecmp, spray, random, adaptive, flowlet, or qp:N: each flow over N queue pairs."""
     trim: bool = False
     payload: int = 4000
     xoff: int | None = None
@@ -286,7 +287,7 @@ def _check(options: PacketOptions) -> None:
     """
     faults = (
         (
-            options.spread in _SPRAYING and options.reliability == "gbn",
+            options.spread in _OVERTAKING and options.reliability == "gbn",
             "go-back-N takes packets that overtake each other for lost ones",
             "--reliability",
             f"{options.spread} with --reliability sr",
@@ -347,7 +348,19 @@ def _route(
         seed=options.seed,
         label=np.arange(int(copies.sum())) - np.repeat(first, copies),
     )
+    if options.spread == "adaptive":
+        paths = _sorted(paths, np.repeat(np.arange(len(flows)), copies))
     return paths, first, copies
+
+
+def _sorted(paths: Paths, flow: Column) -> Paths:
+    """Return paths, of one length for each flow, in order of flow and then of their links."""
+    lengths = np.diff(paths.offsets)
+    whole = np.zeros((len(flow), int(lengths.max(initial=0))), np.int64)
+    inside = np.arange(whole.shape[1]) < lengths[:, None]
+    whole[inside] = paths.links
+    turn = np.lexsort((*whole.T[::-1], flow))
+    return Paths(paths.offsets, whole[turn][inside[turn]], paths.candidates, paths.plane)
 
 
 def _copies(topology: Topology, flows: Flows, options: PacketOptions) -> Column:
@@ -406,6 +419,7 @@ def _settings(options: PacketOptions, network: PacketNetwork, classes: int) -> P
         reliability=options.reliability,
         spray=options.spread in _SPRAYING,
         drawn_paths=options.spread == "random",
+        adaptive=options.spread == "adaptive",
         flowlet_gap=FLOWLET_GAP if options.spread == "flowlet" else 0,
         trim=options.trim,
         congestion=options.congestion,

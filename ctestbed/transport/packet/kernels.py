@@ -8,6 +8,7 @@ of (time, rank, port): transmitters that fall free, then arrivals, then timers.
 
 from ctestbed.core.jit import engine, indexed_from_zero, inner, part, prefetch
 from ctestbed.transport.packet import kernels_layout as at
+from ctestbed.transport.packet.kernels_adaptive import least_loaded
 from ctestbed.transport.packet.kernels_after import tell_followers
 from ctestbed.transport.packet.kernels_control import notice
 from ctestbed.transport.packet.kernels_credit import hear_credit
@@ -90,7 +91,7 @@ def deliver(
 
 @part
 def arrive(
-    ports, queues, nodes, flows, marks, control, hops, back, doors, due, store, chain, run,
+    ports, queues, nodes, flows, marks, control, hops, back, spans, doors, due, store, chain, run,
     settings, parameters, node, port, now, flow, place, stamp,
 ):  # fmt: skip
     """Take a frame off the wire.
@@ -101,6 +102,10 @@ def arrive(
     kind = place >> 5 & 7
     if kind == at.DATA:
         out = hops[(place >> 32) + 1]
+        if settings[at.C_ADAPTIVE] and out >= 0:
+            here = least_loaded(ports, queues, flows, hops, spans, settings, now, flow, place)
+            place = here << 32 | place & 0xFFFFFFFF
+            out = hops[here + 1]
         if out < 0:
             out = port
             place, flow, stamp = deliver(
@@ -253,8 +258,8 @@ def push_timers(doors, run, heap, size, first, count, begin, until):
 
 @part
 def settle(
-    ports, queues, nodes, flows, marks, control, harms, order, edges, waiting, hops, back, doors,
-    due, store, chain, run, settings, parameters, heap, node,
+    ports, queues, nodes, flows, marks, control, harms, order, edges, waiting, hops, back, spans,
+    doors, due, store, chain, run, settings, parameters, heap, node,
 ):  # fmt: skip
     """Compute all events of one node in this window."""
     begin, until = run[at.X_NOW], run[at.X_UNTIL]
@@ -306,7 +311,7 @@ def settle(
             paused = 0
             if not lost:
                 target, sooner, paused = arrive(
-                    ports, queues, nodes, flows, marks, control, hops, back, doors,
+                    ports, queues, nodes, flows, marks, control, hops, back, spans, doors,
                     due, store, chain, run, settings, parameters, node, port, now, flow, place,
                     stamp,
                 )  # fmt: skip
@@ -407,8 +412,8 @@ def fetch_frames(ports, queues, nodes, doors, store, settings, node):
 @indexed_from_zero
 @engine
 def run_windows(
-    ports, queues, nodes, flows, marks, control, harms, order, edges, waiting, hops, back, doors,
-    due, store, chain, run, settings, parameters, heap, horizon, budget,
+    ports, queues, nodes, flows, marks, control, harms, order, edges, waiting, hops, back, spans,
+    doors, due, store, chain, run, settings, parameters, heap, horizon, budget,
 ):  # fmt: skip
     """Compute windows until all flows have finished, nothing is left to happen, or a halt.
 
@@ -440,7 +445,7 @@ def run_windows(
                     return at.FULL
                 settle(
                     ports, queues, nodes, flows, marks, control, harms, order, edges, waiting, hops,
-                    back, doors, due, store, chain, run, settings, parameters, heap, node,
+                    back, spans, doors, due, store, chain, run, settings, parameters, heap, node,
                 )  # fmt: skip
                 if run[at.X_FAULT]:
                     return at.FAULT

@@ -312,6 +312,7 @@ C_FLOWLET: Final = 23  # ps without a packet after which a flow takes another pa
 C_MOST: Final = 22  # packets that a flow may have in flight, whatever its law says
 C_HYSTERESIS: Final = 21  # bytes below a threshold from which a peer may send again
 C_CREDIT: Final = 24  # 1: credits instead of pauses
+C_ADAPTIVE: Final = 26  # 1: each switch chooses a packet's next hop
 C_EAGER: Final = 25  # 1: somebody waits for every byte that leaves a switch
 SETTINGS: Final = 32
 

@@ -45,6 +45,7 @@ class State:
     waiting: Column
     hops: Column
     back: Column
+    spans: Column
     doors: Column
     due: Column
     store: Column
@@ -59,7 +60,8 @@ class State:
         """Return the arrays in the order that the kernels take them."""
         return (
             self.ports, self.queues, self.nodes, self.flows, self.marks, self.control,
-            self.harms, self.order, self.edges, self.waiting, self.hops, self.back, self.doors,
+            self.harms, self.order, self.edges, self.waiting, self.hops, self.back, self.spans,
+            self.doors,
             self.due, self.store, self.chain, self.run, self.settings, self.parameters,
             self.heap,
         )  # fmt: skip
@@ -111,17 +113,23 @@ def pack(
         aligned(ports), aligned(queues),
         aligned(_node_rows(settings, counts)), aligned(rows), np.zeros(packets, np.uint8),
         control, harms, order, edges, waiting, hops,
-        np.where(hops >= 0, ports[hops, at.P_PEER], -1).astype(np.int32), aligned(doors),
+        np.where(hops >= 0, ports[hops, at.P_PEER], -1).astype(np.int32),
+        _spans(flows, rows, hops) if settings.adaptive else np.zeros(0, np.int32), aligned(doors),
         due, np.zeros((0, at.FRAME + wide), np.int64), np.zeros(0, np.int64), run,
         _settings_row(settings, window), parameters_row(network, flows, settings),
         np.zeros(room * (8 * frames + 128) + 2 * int(counts.max()), np.int64), link_of_port,
     )  # fmt: skip
-    wires = len(ports)
+    _lay_wires(state)
+    return state
+
+
+def _lay_wires(state: State) -> None:
+    """Make the frame store, and give each wire a chunk of it."""
+    wires, run = len(state.ports), state.run
     grow(state, wires + max(_FIRST_CHUNKS, 2 * int(run[at.X_RESERVE])))
     state.store[: wires * CHUNK : CHUNK, at.F_TIME] = at.NEVER
     run[at.X_FREE] = wires
     run[at.X_LEFT] -= wires
-    return state
 
 
 def _port_rows(
@@ -294,6 +302,27 @@ def _hops(network: PacketNetwork, port_of_link: Column) -> Column:
     return hops.astype(np.int32)
 
 
+def _spans(flows: PacketFlows, rows: Column, hops: Column) -> Column:
+    """Return, at each place of `hops`, how many paths of its flow come to there the same way.
+
+    That is so at the first of them; at the others it is fewer. Paths of a flow are sorted.
+    """
+    spans = np.ones(len(hops), np.int32)
+    for stride in np.unique(rows[:, at.S_STRIDE]).tolist():
+        mine = np.flatnonzero(rows[:, at.S_STRIDE] == stride)
+        counts = flows.paths[mine]
+        turn = np.arange(int(counts.sum())) - np.repeat(np.cumsum(counts) - counts, counts)
+        first = np.repeat(rows[mine, at.S_HOPS], counts) + turn * stride
+        # New where a path's way so far differs from the one before, of the same flow.
+        new = turn == 0
+        for hop in range(stride - 1):
+            port = hops[first + hop]
+            new = new | (port != np.roll(port, 1))
+            begins = np.flatnonzero(new)
+            spans[first[begins] + hop] = np.diff(begins, append=len(new))
+    return spans
+
+
 def _queue_rows(limits: LinkClassLimits, link_of_port: Column, settings: PacketSettings) -> Column:
     rows = np.zeros((len(link_of_port), settings.classes, at.QUEUE), np.int64)
     arriving = link_of_port ^ 1
@@ -345,7 +374,8 @@ def _settings_row(settings: PacketSettings, window: int) -> Column:
         at.C_KMAX: settings.mark_all,
         at.C_PMAX: settings.mark_share,
         at.C_SEED: settings.seed,
-        at.C_INORDER: int(not settings.spray),
+        at.C_INORDER: int(not settings.overtakes),
+        at.C_ADAPTIVE: int(settings.adaptive),
         at.C_TRIM: int(settings.trim),
         at.C_CC: LAWS[settings.congestion],
         at.C_MOST: settings.max_in_flight,

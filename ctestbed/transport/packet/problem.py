@@ -119,6 +119,8 @@ class PacketSettings:
     spray: bool = False
     """Packets of a flow take its paths in turn; or, with `drawn_paths`, each draws one."""
     drawn_paths: bool = False
+    adaptive: bool = False
+    """Each switch sends a packet by the least loaded of its flow's ways on; paths are sorted."""
     flowlet_gap: int = 0
     """ps without a packet after which a flow takes another of its paths, by hash; 0: never."""
     mark_from: int = NEVER
@@ -134,6 +136,11 @@ class PacketSettings:
     nscc: NSCC = field(default_factory=NSCC)
     seed: int = 1
     harm: Harm | None = None
+
+    @property
+    def overtakes(self) -> bool:
+        """Whether packets of a flow overtake each other where nothing is lost."""
+        return self.spray or self.adaptive
 
 
 @dataclass(frozen=True, slots=True)

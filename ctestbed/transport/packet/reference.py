@@ -244,6 +244,8 @@ class Simulation(Ends):
         elif frame.hop + 1 == len(frame.path):
             self._deliver(port, frame)
         else:
+            if self.settings.adaptive:
+                frame.path = self._least_loaded(frame)
             out = self.ports[frame.path[frame.hop + 1]]
             frame.hop += 1
             if frame.trimmed:
@@ -251,6 +253,24 @@ class Simulation(Ends):
                 self._serve(out)
             else:
                 self._forward(port, out, frame)
+
+    def _least_loaded(self, frame: Frame) -> list[int]:
+        """Return the path by whose next port fewest bytes of the frame's class wait."""
+        flow, come = frame.flow, frame.path[: frame.hop + 1]
+        assert flow is not None  # noqa: S101 - only pauses have none
+        ways: dict[int, list[int]] = {}
+        for path in flow.paths:
+            if path[: len(come)] == come:
+                ways.setdefault(path[len(come)], path)
+
+        def load(link: int) -> tuple[int, bool]:
+            port = self.ports[link]
+            return port.queues[frame.klass].waiting, port.free > self.now
+
+        least = min(load(link) for link in ways)
+        equals = [path for link, path in ways.items() if load(link) == least]
+        turn = mix(self.settings.seed, flow.index, frame.number << 4 | frame.hop)
+        return equals[turn % len(equals)]
 
     def _carry_answer(self, frame: Frame) -> None:
         """Pass an answer one hop back along its packet's path, or hand it to the sender."""

@@ -180,7 +180,7 @@ class Ends(ABC):
             if len(flow.have) == flow.packets:
                 flow.delivered = self.now
                 self._tell_followers(flow, node, receipt=True)
-        gap = range(min(flow.seen, number), number if not self.settings.spray else 0)
+        gap = range(min(flow.seen, number), number if not self.settings.overtakes else 0)
         flow.seen = max(flow.seen, number + 1)
         return [*(("nak", each) for each in gap), ("ack", number)]
 

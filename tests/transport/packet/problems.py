@@ -98,6 +98,7 @@ def problems(draw: st.DrawFn) -> Problem:
     )
     spray = draw(st.booleans())
     flowlet = spray and draw(st.booleans())
+    adaptive = spray and not flowlet and draw(st.booleans())
     paths: list[list[int]] = []
     first, counts = [], []
     count = draw(st.integers(1, 8))
@@ -152,7 +153,8 @@ def problems(draw: st.DrawFn) -> Problem:
         retry=draw(pick([5 * 10**8, 2 * 10**9])),
         ack_every=1 if selective else draw(pick([1, 4])),
         reliability="sr" if selective else "gbn",
-        spray=spray and not flowlet,
+        spray=spray and not flowlet and not adaptive,
+        adaptive=adaptive,
         drawn_paths=draw(st.booleans()),
         flowlet_gap=10**6 if flowlet else 0,
         mark_from=draw(pick([NEVER, 3000])),
