@@ -83,10 +83,11 @@ def transfer(
         ),
     ] = None,
     cc: Annotated[
-        Literal["none", "dcqcn", "hpcc", "swift", "nscc"] | None,
+        Literal["none", "dcqcn", "hpcc", "swift", "nscc", "rcc"] | None,
         typer.Option(
             "--cc",
-            help="Packets: congestion control; none if left out. nscc is like UEC's.",
+            help="Packets: congestion control; none if left out. nscc is like UEC's; with rcc "
+            "receivers give credit, as in EQDS and RCCC.",
             show_default=False,
         ),
     ] = None,
@@ -94,7 +95,7 @@ def transfer(
         Literal["gbn", "sr"] | None,
         typer.Option(
             "--reliability",
-            help="Packets: go-back-N or selective repeat; gbn if left out, sr with spray.",
+            help="Packets: go-back-N or selective repeat; gbn if left out, sr with spray or rcc.",
             show_default=False,
         ),
     ] = None,
@@ -166,7 +167,7 @@ def transfer(
             raise typer.BadParameter("the flow engine has no packets", param_hint="--engine")
         from ctestbed.workload.packet_transfer import PacketTransferRequest, run_packet_transfer
 
-        if spread in {"spray", "random", "adaptive"}:
+        if spread in {"spray", "random", "adaptive"} or cc == "rcc":
             given.setdefault("reliability", "sr")
         packets = PacketTransferRequest(
             testbed, pattern, size, spread or "ecmp", engine, seed, flows, **given

@@ -128,8 +128,8 @@ def drive_packets(
         flows.sizes, flows.starts, flows.classes.astype(np.int64), first, count, _waits(flows)
     )
     settings = _settings(options, network, int(flows.classes.max(initial=0)) + 1)
-    if options.congestion == "nscc":
-        options, settings = _for_nscc(options, settings, network, packet_flows)
+    if options.congestion in {"nscc", "rcc"}:
+        options, settings = _for_windows_of_uec(options, settings, network, packet_flows)
     limits = _limits(network, options, settings, configured)
     if engine == "auto":
         hops = -(-flows.sizes // options.payload) * np.diff(paths.offsets)[first]
@@ -294,6 +294,12 @@ def _check(options: PacketOptions) -> None:
         ),
         *_faults_of_flow_control(options),
         (
+            options.congestion == "rcc" and options.reliability == "gbn",
+            "a receiver that gives credit for single packets cannot have all sent again",
+            "--reliability",
+            "rcc with --reliability sr",
+        ),
+        (
             options.spread in _SEVERAL and options.congestion == "hpcc",
             "HPCC compares what one packet saw of each port with what the last one saw",
             "--cc",
@@ -430,7 +436,7 @@ def _settings(options: PacketOptions, network: PacketNetwork, classes: int) -> P
     return settings
 
 
-def _for_nscc(
+def _for_windows_of_uec(
     options: PacketOptions, settings: PacketSettings, network: PacketNetwork, flows: PacketFlows
 ) -> tuple[PacketOptions, PacketSettings]:
     """Return both with the queues and marks of UEC in uet-htsim.
@@ -440,9 +446,10 @@ def _for_nscc(
     fifths.
     """
     filled = int(tune(network, flows, settings).widest)
-    settings = replace(
-        settings, mark_from=filled // 5, mark_all=filled * 4 // 5, mark_share=2**32 - 1
-    )
+    if options.congestion == "nscc":
+        settings = replace(
+            settings, mark_from=filled // 5, mark_all=filled * 4 // 5, mark_share=2**32 - 1
+        )
     if options.queue is None and options.flow_control == "none":
         queue = max(filled * (1 if options.trim else 5), settings.payload + settings.header)
         options = replace(options, queue=queue)

@@ -14,6 +14,7 @@ from ctestbed.transport.packet.kernels_control import notice
 from ctestbed.transport.packet.kernels_credit import hear_credit
 from ctestbed.transport.packet.kernels_flow import (
     acknowledge,
+    be_pulled,
     receive_any,
     receive_in_order,
     tick,
@@ -37,6 +38,7 @@ from ctestbed.transport.packet.kernels_port import (
     serve,
     something_waits,
 )
+from ctestbed.transport.packet.kernels_pull import pull, want
 from ctestbed.transport.packet.kernels_store import push, settle_top, take
 from ctestbed.transport.packet.kernels_window import note_port, recall
 
@@ -50,7 +52,21 @@ INDEX = (1 << RANK_SHIFT) - 1
 
 @part
 def deliver(
-    ports, flows, marks, store, chain, run, settings, parameters, port, now, flow, place, stamp
+    ports,
+    flows,
+    marks,
+    pulls,
+    doors,
+    store,
+    chain,
+    run,
+    settings,
+    parameters,
+    port,
+    now,
+    flow,
+    place,
+    stamp,
 ):
     """Take a data packet at its destination.
 
@@ -72,6 +88,9 @@ def deliver(
     else:
         kind = receive_in_order(flows, run, settings, now, whose, number)
         first = last = flows[whose, at.R_EXPECT]
+    if settings[at.C_CC] == at.RCC:
+        gaps = last - first + (kind == at.NAK)
+        want(ports, flows, pulls, doors, run, port, now, whose, path, gaps)
     notify = place & at.ECN and settings[at.C_CC] == at.DCQCN and flows[whose, at.R_CNP] <= now
     if kind < 0 and not notify:
         return -1, flow, stamp
@@ -91,8 +110,8 @@ def deliver(
 
 @part
 def arrive(
-    ports, queues, nodes, flows, marks, control, hops, back, spans, doors, due, store, chain, run,
-    settings, parameters, node, port, now, flow, place, stamp,
+    ports, queues, nodes, flows, marks, control, hops, back, spans, pulls, doors, due, store,
+    chain, run, settings, parameters, node, port, now, flow, place, stamp,
 ):  # fmt: skip
     """Take a frame off the wire.
 
@@ -109,8 +128,8 @@ def arrive(
         if out < 0:
             out = port
             place, flow, stamp = deliver(
-                ports, flows, marks, store, chain, run, settings, parameters, port, now, flow,
-                place, stamp,
+                ports, flows, marks, pulls, doors, store, chain, run, settings, parameters, port,
+                now, flow, place, stamp,
             )  # fmt: skip
             if place < 0:
                 return port if place < -1 else -1, -1, 0
@@ -135,14 +154,17 @@ def arrive(
         out = back[(place >> 32) - 1]
         if out < 0:
             whose, number = flow >> 32, flow & 0xFFFFFFFF
-            if kind == at.CNP:
+            ready = False
+            if kind != at.CNP:
+                ready = acknowledge(
+                    ports, flows, marks, control, parameters, run, settings, now, whose, number,
+                    kind, place, stamp,
+                )  # fmt: skip
+            elif settings[at.C_CC] == at.RCC:
+                ready = be_pulled(ports, flows, control, settings, whose, number)
+            else:
                 notice(control, parameters, whose, now)
-            elif acknowledge(
-                ports, flows, marks, control, parameters, run, settings, now, whose, number, kind,
-                place, stamp,
-            ):  # fmt: skip
-                return flows[whose, at.S_PORT], -1, 0
-            return -1, -1, 0
+            return flows[whose, at.S_PORT] if ready else -1, -1, 0
         place -= 1 << 32
     sooner = pass_control(
         ports, queues, nodes, doors, due, store, chain, run, settings, node, out, now, flow,
@@ -259,7 +281,7 @@ def push_timers(doors, run, heap, size, first, count, begin, until):
 @part
 def settle(
     ports, queues, nodes, flows, marks, control, harms, order, edges, waiting, hops, back, spans,
-    doors, due, store, chain, run, settings, parameters, heap, node,
+    pulls, doors, due, store, chain, run, settings, parameters, heap, node,
 ):  # fmt: skip
     """Compute all events of one node in this window."""
     begin, until = run[at.X_NOW], run[at.X_UNTIL]
@@ -311,17 +333,17 @@ def settle(
             paused = 0
             if not lost:
                 target, sooner, paused = arrive(
-                    ports, queues, nodes, flows, marks, control, hops, back, spans, doors,
-                    due, store, chain, run, settings, parameters, node, port, now, flow, place,
-                    stamp,
+                    ports, queues, nodes, flows, marks, control, hops, back, spans, pulls,
+                    doors, due, store, chain, run, settings, parameters, node, port, now, flow,
+                    place, stamp,
                 )  # fmt: skip
             if run[at.X_DONE]:
                 tell_followers(
                     ports, flows, order, doors, due, edges, waiting, run, settings, first, count,
                     now,
                 )  # fmt: skip
-                if run[at.X_STARTED]:
-                    size = push_timers(doors, run, heap, size, first, count, begin, until)
+            if run[at.X_STARTED]:
+                size = push_timers(doors, run, heap, size, first, count, begin, until)
             if paused:
                 tell = port
                 queue = port * settings[at.C_CLASSES] + (place >> 2 & 7)
@@ -337,6 +359,8 @@ def settle(
             doors[port, at.A_TIMER] = at.NEVER
             tick(ports, flows, marks, control, parameters, order, doors, run, settings, port, now)
             again(ports, queues, doors, settings, port, now)
+            if settings[at.C_CC] == at.RCC:
+                pull(ports, pulls, doors, store, chain, run, settings, port, now)
             run[at.X_EVENTS] += 1
             target = port
         if target >= 0:
@@ -413,7 +437,7 @@ def fetch_frames(ports, queues, nodes, doors, store, settings, node):
 @engine
 def run_windows(
     ports, queues, nodes, flows, marks, control, harms, order, edges, waiting, hops, back, spans,
-    doors, due, store, chain, run, settings, parameters, heap, horizon, budget,
+    pulls, doors, due, store, chain, run, settings, parameters, heap, horizon, budget,
 ):  # fmt: skip
     """Compute windows until all flows have finished, nothing is left to happen, or a halt.
 
@@ -445,7 +469,8 @@ def run_windows(
                     return at.FULL
                 settle(
                     ports, queues, nodes, flows, marks, control, harms, order, edges, waiting, hops,
-                    back, spans, doors, due, store, chain, run, settings, parameters, heap, node,
+                    back, spans, pulls, doors, due, store, chain, run, settings, parameters, heap,
+                    node,
                 )  # fmt: skip
                 if run[at.X_FAULT]:
                     return at.FAULT

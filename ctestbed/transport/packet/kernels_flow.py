@@ -3,7 +3,7 @@
 from ctestbed.core.jit import indexed_from_zero, inner, part
 from ctestbed.transport.packet import kernels_layout as at
 from ctestbed.transport.packet.kernels_port import enter_ring, leave_ring
-from ctestbed.transport.packet.kernels_window import give_up, respond
+from ctestbed.transport.packet.kernels_window import give_up, respond, take_pull
 
 
 @indexed_from_zero
@@ -133,6 +133,16 @@ def acknowledge(
     return settle_window(ports, flows, flow)
 
 
+@indexed_from_zero
+@inner
+def be_pulled(ports, flows, control, settings, flow, number):
+    """Take a credit at the sender; return True if the flow may have something to send."""
+    if flows[flow, at.S_STATE] == at.DONE:
+        return False
+    take_pull(flows, control, settings, flow, number)
+    return settle_window(ports, flows, flow)
+
+
 @part
 def ask_again(flows, marks, run, flow, number):
     """Have packet `number` sent again, unless that is known to be needless."""
@@ -159,13 +169,13 @@ def rewind(flows, run, flow):
 def retry(ports, flows, marks, control, parameters, run, settings, now, flow):
     """Send again all that was not acknowledged in time."""
     flows[flow, at.S_DEADLINE] = at.NEVER
-    if settings[at.C_CC] >= at.HPCC:
-        give_up(flows, control, parameters, settings, now, flow)
     if settings[at.C_RELIABILITY]:
         for number in range(flows[flow, at.S_NEXT]):
             ask_again(flows, marks, run, flow, number)
     else:
         rewind(flows, run, flow)
+    if settings[at.C_CC] >= at.HPCC:
+        give_up(flows, control, parameters, settings, now, flow)
     settle_window(ports, flows, flow)
 
 

@@ -179,6 +179,8 @@ K_WINDOW: Final = 1  # bytes that may be in flight
 K_MOST: Final = 2  # and at most
 K_BASE: Final = 3  # round trip of the empty path, ps
 
+C_PULLED: Final = 4  # packets that the receiver has pulled; K_WINDOW, K_MOST count packets too
+
 H_REFERENCE: Final = 4  # the window that the next round trip's steps start from
 H_STEP: Final = 5  # additive increase, bytes
 H_HEARD: Final = 6  # 1 once an answer came
@@ -209,6 +211,17 @@ U_CUT: Final = 13
 U_QUICK: Final = 14  # bytes acknowledged in a row without delay
 U_ADAPTING: Final = 15  # 1: something was lost
 U_FAST: Final = 16  # 1: rises fast
+
+# Receiver credits: a row of a port, or of a flow.
+PULL: Final = 8
+Y_RING: Final = 0  # of a port: the row of the flow whose turn it is, or -1
+Y_NEXT: Final = 1  # and when the next credit is due
+Y_AFTER: Final = 0
+Y_BEFORE: Final = 1
+Y_PULLED: Final = 2  # packets pulled
+Y_WANTED: Final = 3  # packets to be pulled
+Y_PATH: Final = 4  # the way back, as in F_PLACE
+Y_STANDS: Final = 5  # 1 while it has turns
 
 # What a frame carries beside its record where HPCC is on: how many switches it left, then of each
 # the bytes that waited and had been sent there, and when.
@@ -322,6 +335,7 @@ DCQCN: Final = 1
 HPCC: Final = 2
 SWIFT: Final = 3
 NSCC: Final = 4
+RCC: Final = 5
 
 RUNNING: Final = 0
 ENDED: Final = 1

@@ -1,4 +1,4 @@
-"""Laws that set a window at the sender: HPCC, Swift, and one in the manner of NSCC.
+"""Laws that set a window at the sender: HPCC, Swift, one like NSCC, and receiver credits.
 
 `laws` has their parameters and sources, `reference_control` the same laws to be read.
 """
@@ -25,6 +25,11 @@ def set_window(flows, control, settings, flow):
 
     HPCC's pace holds it to a part of a packet, so it may send while less is in flight.
     """
+    if settings[at.C_CC] == at.RCC:
+        # The window counts what was ever allowed; so what has come, or was asked for again, is off.
+        packets = int(control[flow, at.K_WINDOW]) - flows[flow, at.S_RESENT]
+        flows[flow, at.S_WINDOW] = min(settings[at.C_MOST], packets - flows[flow, at.S_ACKED])
+        return
     frame = float(settings[at.C_PAYLOAD] + settings[at.C_HEADER])
     packets = int(control[flow, at.K_WINDOW] / frame)
     if settings[at.C_CC] == at.HPCC and packets * frame < control[flow, at.K_WINDOW]:
@@ -45,6 +50,8 @@ def respond(
     if law == at.HPCC:
         if place & at.TRIMMED == 0:
             follow_use(flows, control, parameters, run, flow, upto, frame)
+    elif law == at.RCC:
+        pass
     elif law == at.SWIFT:
         hold_delay(control, parameters, now, flow, frame, fresh, gap, float(now - (stamp >> 16)))
     else:
@@ -62,6 +69,12 @@ def give_up(flows, control, parameters, settings, now, flow):
     """Have a flow's law take it that an answer did not come in time."""
     if settings[at.C_CC] == at.NSCC:
         control[flow, at.U_ADAPTING] = 1.0
+    elif settings[at.C_CC] == at.RCC:
+        repair = flows[flow, at.S_REPAIR]
+        sent = flows[flow, at.S_NEXT] + flows[flow, at.S_RESENT] - repair
+        more = min(control[flow, at.K_MOST], float(max(1, repair)))
+        control[flow, at.K_WINDOW] = max(control[flow, at.K_WINDOW], sent + more)
+        set_window(flows, control, settings, flow)
     elif settings[at.C_CC] == at.SWIFT:
         frame = float(settings[at.C_PAYLOAD] + settings[at.C_HEADER])
         packets = control[flow, at.K_WINDOW] / frame
@@ -71,6 +84,17 @@ def give_up(flows, control, parameters, settings, now, flow):
         elif now - control[flow, at.W_CUT] >= control[flow, at.W_TOOK]:
             less = packets * (1.0 - parameters[at.D_MOST_DECREASE])
             change_swift(control, parameters, now, flow, frame, packets, less)
+        set_window(flows, control, settings, flow)
+
+
+@indexed_from_zero
+@inner
+def take_pull(flows, control, settings, flow, number):
+    """Let a flow send as many packets as its receiver has pulled in all, beside the others."""
+    more = number - control[flow, at.C_PULLED]
+    if more > 0.0:
+        control[flow, at.C_PULLED] += more
+        control[flow, at.K_WINDOW] += more
         set_window(flows, control, settings, flow)
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ctestbed.transport.packet.problem import PacketFlows, PacketNetwork, PacketSettings
 
 Column: TypeAlias = NDArray[Any]
-CongestionControl: TypeAlias = Literal["none", "dcqcn", "hpcc", "swift", "nscc"]
+CongestionControl: TypeAlias = Literal["none", "dcqcn", "hpcc", "swift", "nscc", "rcc"]
 
 BIT_PS: Final = 8.0e12
 """Bits a byte times ps a second: a byte at r bit/s lasts BIT_PS / r ps."""
@@ -127,6 +127,15 @@ class Tuning:
     longest: float
     widest: float
     """Of all flows: the longest `base`, and the bytes that fill it at the fastest `line`."""
+
+    def unasked(self, frame: float) -> Column:
+        """Return how many packets of `frame` bytes each flow sends before it is pulled.
+
+        Receiver credits (EQDS, Olteanu et al., NSDI 2022; UEC's RCCC): what fills the empty path,
+        so that a flow that is alone never waits.
+        """
+        packets: Column = np.maximum(1.0, np.ceil(self.filled / frame))
+        return packets
 
 
 def tune(network: "PacketNetwork", flows: "PacketFlows", settings: "PacketSettings") -> Tuning:

@@ -46,6 +46,7 @@ class State:
     hops: Column
     back: Column
     spans: Column
+    pulls: Column
     doors: Column
     due: Column
     store: Column
@@ -61,7 +62,7 @@ class State:
         return (
             self.ports, self.queues, self.nodes, self.flows, self.marks, self.control,
             self.harms, self.order, self.edges, self.waiting, self.hops, self.back, self.spans,
-            self.doors,
+            self.pulls, self.doors,
             self.due, self.store, self.chain, self.run, self.settings, self.parameters,
             self.heap,
         )  # fmt: skip
@@ -114,7 +115,8 @@ def pack(
         aligned(_node_rows(settings, counts)), aligned(rows), np.zeros(packets, np.uint8),
         control, harms, order, edges, waiting, hops,
         np.where(hops >= 0, ports[hops, at.P_PEER], -1).astype(np.int32),
-        _spans(flows, rows, hops) if settings.adaptive else np.zeros(0, np.int32), aligned(doors),
+        _spans(flows, rows, hops) if settings.adaptive else np.zeros(0, np.int32),
+        _pull_rows(rows, control, len(ports), settings), aligned(doors),
         due, np.zeros((0, at.FRAME + wide), np.int64), np.zeros(0, np.int64), run,
         _settings_row(settings, window), parameters_row(network, flows, settings),
         np.zeros(room * (8 * frames + 128) + 2 * int(counts.max()), np.int64), link_of_port,
@@ -281,6 +283,16 @@ def _wait_rows(flows: PacketFlows, rows: Column) -> tuple[Column, Column]:
     rows[:, at.S_WAIT] = len(waits)
     rows[waits, at.S_WAIT] = np.arange(len(waits))
     return edges, waiting
+
+
+def _pull_rows(rows: Column, control: Column, ports: int, settings: PacketSettings) -> Column:
+    """Return what receivers know: nothing of ports, and how much of each flow is to be pulled."""
+    if settings.congestion != "rcc":
+        return np.zeros((0, at.PULL), np.int64)
+    pulls = np.zeros((ports + len(rows), at.PULL), np.int64)
+    pulls[:ports, at.Y_RING] = -1
+    pulls[ports:, at.Y_WANTED] = np.maximum(0, rows[:, at.S_TOTAL] - control[:, at.K_MOST])
+    return pulls
 
 
 def _cut(rows: Column, sizes: Column, settings: PacketSettings) -> None:

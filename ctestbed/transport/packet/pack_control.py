@@ -14,6 +14,7 @@ LAWS: Final = {
     "hpcc": at.HPCC,
     "swift": at.SWIFT,
     "nscc": at.NSCC,
+    "rcc": at.RCC,
 }
 
 
@@ -42,6 +43,8 @@ def control_rows(network: PacketNetwork, flows: PacketFlows, settings: PacketSet
         for hop in range(hops):
             link = np.minimum(network.offsets[first] + hop + 1, len(network.links) - 1)
             rows[:, at.CONTROL + at.HOP * hop + at.HOP_RATE] = network.rate[network.links[link]]
+    elif law == "rcc":
+        rows[:, [at.K_WINDOW, at.K_MOST]] = tuning.unasked(frame)[:, None]
     elif law == "swift":
         _swift_rows(rows, tuning, settings, frame)
     else:
@@ -62,7 +65,10 @@ def _swift_rows(rows: Column, tuning: Tuning, settings: PacketSettings, frame: f
 
 def set_windows(rows: Column, control: Column, settings: PacketSettings) -> None:
     """Give each flow the window that its law begins with."""
-    if settings.congestion not in {"none", "dcqcn"}:
+    if settings.congestion == "rcc":
+        window = control[:, at.K_WINDOW].astype(np.int64)
+        rows[:, at.S_WINDOW] = np.minimum(settings.max_in_flight, window)
+    elif settings.congestion not in {"none", "dcqcn"}:
         packets = control[:, at.K_WINDOW] / (settings.payload + settings.header)
         packets = np.ceil(packets) if settings.congestion == "hpcc" else packets
         window = np.maximum(1, packets.astype(np.int64))

@@ -280,6 +280,8 @@ class Simulation(Ends):
             back = self.ports[frame.path[frame.hop] ^ 1]
             back.control.append(frame)
             self._serve(back)
+        elif frame.kind == "notice" and self.settings.congestion == "rcc":
+            self._be_pulled(frame.flow, frame.number)
         elif frame.kind == "notice":
             frame.flow.law.notice(self.now)
         else:
@@ -421,6 +423,7 @@ class Simulation(Ends):
             answers += self._receive_any(port.node, flow, number)
         else:
             answers += self._receive_in_order(port.node, flow, number)
+        self._want(port, frame, sum(kind == "nak" for kind, _ in answers))
         for kind, what in answers:
             port.control.append(
                 Frame(

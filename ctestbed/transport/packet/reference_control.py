@@ -358,6 +358,26 @@ class NSCCLaw(Law):
         self.adapting = True
 
 
+class RCCLaw(Law):
+    """Receiver credits: `allowed` counts the packets that may ever be sent, repeated ones too."""
+
+    def __init__(self, tuning: Tuning, flow: int, frame: int) -> None:
+        super().__init__(float(tuning.line[flow]))
+        self.unasked = int(tuning.unasked(float(frame))[flow])
+        self.allowed = self.unasked
+        self.pulled = 0
+
+    def pull(self, number: int) -> None:
+        """Take the word that `number` packets were pulled in all."""
+        more = max(0, number - self.pulled)
+        self.pulled += more
+        self.allowed += more
+
+    def give_up(self, sent: int, repair: int) -> None:
+        """Let some packets go again without a credit: those pulled may be lost."""
+        self.allowed = max(self.allowed, sent + min(self.unasked, max(1, repair)))
+
+
 def make_law(settings: PacketSettings, tuning: Tuning, flow: int, rates: list[float]) -> Law:
     """Return a flow's law; `rates` are those of the switch ports on its first path."""
     frame = settings.payload + settings.header
@@ -369,4 +389,6 @@ def make_law(settings: PacketSettings, tuning: Tuning, flow: int, rates: list[fl
         return SwiftLaw(settings.swift, tuning, flow, frame)
     if settings.congestion == "nscc":
         return NSCCLaw(settings, tuning, flow)
+    if settings.congestion == "rcc":
+        return RCCLaw(tuning, flow, frame)
     return Law(float(tuning.line[flow]))

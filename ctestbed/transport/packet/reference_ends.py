@@ -2,10 +2,14 @@
 
 from abc import ABC, abstractmethod
 from bisect import insort
+from typing import Final
 
 from ctestbed.transport.packet.kernels_layout import NEVER
 from ctestbed.transport.packet.problem import PacketSettings
+from ctestbed.transport.packet.reference_control import RCCLaw
 from ctestbed.transport.packet.reference_state import Flow, Frame, Node, Port, Queue, mix
+
+PS_PER_SECOND: Final = 10**12
 
 
 class Ends(ABC):
@@ -79,6 +83,9 @@ class Ends(ABC):
             flow.port.ring.append(flow)
 
     def _set_window(self, flow: Flow) -> None:
+        if isinstance(flow.law, RCCLaw):
+            more = flow.law.allowed - flow.resent - flow.acked
+            flow.window = min(self.settings.max_in_flight, more)
         if flow.law.window is not None:
             packets = flow.law.packets(self.settings.payload + self.settings.header)
             flow.window = min(self.settings.max_in_flight, max(1, packets))
@@ -157,13 +164,16 @@ class Ends(ABC):
         for flow in reversed(port.flows[: port.begun]):
             if flow.deadline <= self.now:
                 flow.deadline = NEVER
-                flow.law.timeout(self.now)
-                self._set_window(flow)
                 if self.settings.reliability == "sr":
                     for number in range(flow.following):
                         self._ask_again(flow, number)
                 else:
                     self._rewind(flow)
+                flow.law.timeout(self.now)
+                if isinstance(flow.law, RCCLaw):
+                    repair = len(flow.repair)
+                    flow.law.give_up(flow.following + flow.resent - repair, repair)
+                self._set_window(flow)
                 self._enter_ring(flow)
             self._set_timer(port, flow.deadline)
         for queue in port.queues:
@@ -171,8 +181,53 @@ class Ends(ABC):
                 self._ask(queue)
             else:
                 self._set_timer(port, queue.ask_at)
+        self._pull(port)
+
+    def _be_pulled(self, flow: Flow, number: int) -> None:
+        """Take a credit at the sender."""
+        assert isinstance(flow.law, RCCLaw)  # noqa: S101 - no other law's receivers pull
+        if flow.finish < 0:
+            flow.law.pull(number)
+            self._set_window(flow)
+            if not flow.ready and self._may_send(flow):
+                self._enter_ring(flow)
+                self._serve(flow.port)
 
     # A flow's receiver.
+
+    def _want(self, port: Port, frame: Frame, gaps: int) -> None:
+        """Note that a packet came, or its header, and that `gaps` packets did not."""
+        flow = frame.flow
+        if flow is None or not isinstance(flow.law, RCCLaw):
+            return
+        flow.missed += gaps
+        flow.last_seen = frame
+        if flow.delivered >= 0:
+            if flow in port.pulled:
+                port.pulled.remove(flow)
+        elif flow not in port.pulled and flow.pulls < flow.pull_target():
+            port.pulled.append(flow)
+            self._set_timer(port, max(self.now, port.pull_at))
+
+    def _pull(self, port: Port) -> None:
+        """Send the credit that is due, to the flow whose turn it is."""
+        if port.pulled and port.pull_at <= self.now:
+            flow = port.pulled.popleft()
+            flow.pulls += 1
+            seen = flow.last_seen
+            assert seen is not None  # noqa: S101 - only flows of which something came are pulled
+            port.control.append(
+                Frame(
+                    "notice", self.settings.control, flow, flow.pulls, seen.path, seen.hop,
+                    seen.klass, self.now,
+                )
+            )  # fmt: skip
+            size = self.settings.payload + self.settings.header
+            port.pull_at = self.now - (-size * 8 * PS_PER_SECOND) // port.rate
+            if flow.pulls < flow.pull_target():
+                port.pulled.append(flow)
+        if port.pulled:
+            self._set_timer(port, port.pull_at)
 
     def _receive_any(self, node: Node, flow: Flow, number: int) -> list[tuple[str, int]]:
         if number not in flow.have:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from ctestbed.transport.packet.credits import worth_saying
 from ctestbed.transport.packet.kernels_layout import NEVER
-from ctestbed.transport.packet.reference_control import Answer, Law
+from ctestbed.transport.packet.reference_control import Answer, Law, RCCLaw
 
 _MASK = 2**64 - 1
 
@@ -125,6 +125,9 @@ class Port:
     losses: list[tuple[int, int, int]] = field(default_factory=list)
     """When what comes to this port is lost: from, until, chance of 2**32."""
     came: int = 0
+    pulled: deque["Flow"] = field(default_factory=deque)
+    """Flows that come in here and are to be given credit, in turn."""
+    pull_at: int = 0
 
 
 @dataclass(slots=True)
@@ -171,6 +174,14 @@ class Flow:
     have: set[int] = field(default_factory=set)
     delivered: int = -1
     next_notice: int = 0
+    pulls: int = 0
+    missed: int = 0
+    last_seen: Frame | None = None
+
+    def pull_target(self) -> int:
+        """Return how many packets the receiver has to pull: what came unasked needs no credit."""
+        unasked = self.law.unasked if isinstance(self.law, RCCLaw) else 0
+        return max(0, self.packets - unasked) + self.missed
 
     def hear(self, frame: Frame, before: int, now: int, *, selective: bool) -> None:
         """Have the law take an answer that came; `before` were acknowledged before it."""

@@ -161,7 +161,7 @@ def problems(draw: st.DrawFn) -> Problem:
         mark_all=20_000,
         mark_share=2**31,
         trim=draw(st.booleans()),
-        congestion=draw(pick(["none", "dcqcn", "hpcc", "swift", "nscc"])),
+        congestion=draw(pick(["none", "dcqcn", "hpcc", "swift", "nscc", *["rcc"] * selective])),
         seed=draw(st.integers(0, 2**31)),
         harm=draw(st.none() | harms(len(ends), classes)),
         max_in_flight=draw(pick([NEVER, 3, 20])),
