@@ -4,17 +4,19 @@ The standards differ in how a tweak is multiplied by alpha from block to block. 
 its 16 bytes as a little-endian number and shifts left; GB/T 17964-2021 reads the bits as GCM
 does and shifts right. The first block of a data unit is the same in both, later ones are not.
 
+Many whole units are done by a compiled cipher, to the same bytes: see `bulk`.
+
 Equal halves of a key are not refused, as the sample inputs of IEEE 1619 have them; whoever
 makes keys draws both halves at random. A data unit holds 16 bytes to 2**20 blocks, the limit
 of IEEE 1619-2018 and of OpenSSL.
 """
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from ctestbed.core.errors import InputError
-from ctestbed.crypto import sm4
-from ctestbed.crypto.sm4 import BLOCK_SIZE, BytesLike
+from ctestbed.crypto import bulk, sm4
+from ctestbed.crypto.buffers import BLOCK_SIZE, BytesLike, words_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -27,6 +29,7 @@ _ECB: TypeAlias = Callable[[bytes, BytesLike], bytes]
 
 _MAX_UNIT = BLOCK_SIZE << 20
 _ORDER = {"gb": ">u8", "ieee": "<u8"}
+_KINDS: Final[dict[Standard, Literal["XTS_GB", "XTS_IEEE"]]] = {"gb": "XTS_GB", "ieee": "XTS_IEEE"}
 # Bytes of tweaks expanded at a time: they stay in the cache, and memory stays bounded.
 _BATCH = 1 << 20
 
@@ -63,8 +66,10 @@ def _unit(ecb: _ECB, key: bytes, tweak: bytes, data: BytesLike, standard: Standa
 
     data_key, tweak_key = _split_key(key)
     sm4.require_length("SM4-XTS tweak", tweak, BLOCK_SIZE)
-    _require_unit_size(len(data))
+    _require_unit_size("SM4-XTS", len(data))
     blocks, rest = divmod(len(data), BLOCK_SIZE)
+    if not rest:
+        return _units(ecb, key, tweak, data, len(data), standard)
     tweaks = _expand(sm4.ecb_encrypt(tweak_key, tweak), blocks + bool(rest), standard)[0]
     if rest and ecb is sm4.ecb_decrypt:  # the last whole block was encrypted after the partial one
         tweaks[-2:] = tweaks[:-3:-1].copy()
@@ -83,23 +88,21 @@ def _units(
     import numpy as np
 
     data_key, tweak_key = _split_key(key)
-    _require_unit_size(unit_size)
-    if unit_size % BLOCK_SIZE or len(data) % unit_size:
-        raise InputError(
-            "CTB-K007",
-            f"{len(data)} bytes are not whole SM4-XTS data units of {unit_size} bytes, "
-            "each of whole blocks",
-        )
-    units = len(data) // unit_size
+    units = require_units("SM4-XTS", data, unit_size)
     sm4.require_length(f"SM4-XTS tweaks for {units} data units", tweaks, units * BLOCK_SIZE)
     first = sm4.ecb_encrypt(tweak_key, tweaks)
-    words = np.frombuffer(data, np.uint64).reshape(units, unit_size // BLOCK_SIZE, 2)
+    blocks = unit_size // BLOCK_SIZE
+    masks = bulk.Masks(_KINDS[standard], words_of(first), words_of(b""), blocks)
+    done = bulk.masked_sm4(data_key, data, masks, decrypt=ecb is sm4.ecb_decrypt)
+    if done is not None:
+        return done
+    words = np.frombuffer(data, np.uint64).reshape(units, blocks, 2)
     result = np.empty_like(words)
     batch = max(1, _BATCH // unit_size)
     for start in range(0, units, batch):
         part = slice(start, start + batch)
         encrypted = first[start * BLOCK_SIZE : (start + batch) * BLOCK_SIZE]
-        expanded = _expand(encrypted, unit_size // BLOCK_SIZE, standard)
+        expanded = _expand(encrypted, blocks, standard)
         result[part] = _mask(ecb, data_key, words[part], expanded)
     return result.tobytes()
 
@@ -109,10 +112,22 @@ def _split_key(key: bytes) -> tuple[bytes, bytes]:
     return key[:16], key[16:]
 
 
-def _require_unit_size(size: int) -> None:
+def require_units(mode: str, data: BytesLike, unit_size: int) -> int:
+    """Return how many data units of whole blocks `data` is (`CTB-K007` if not whole ones)."""
+    _require_unit_size(mode, unit_size)
+    if unit_size % BLOCK_SIZE or len(data) % unit_size:
+        raise InputError(
+            "CTB-K007",
+            f"{len(data)} bytes are not whole {mode} data units of {unit_size} bytes, "
+            "each of whole blocks",
+        )
+    return len(data) // unit_size
+
+
+def _require_unit_size(mode: str, size: int) -> None:
     if not BLOCK_SIZE <= size <= _MAX_UNIT:
         raise InputError(
-            "CTB-K007", f"an SM4-XTS data unit holds {BLOCK_SIZE} to {_MAX_UNIT} bytes, not {size}"
+            "CTB-K007", f"a data unit of {mode} holds {BLOCK_SIZE} to {_MAX_UNIT} bytes, not {size}"
         )
 
 
