@@ -44,6 +44,22 @@ def sm2_verify(public_key: PublicKey, message: bytes, signature: Signature) -> b
     return bool(_party(public_key).verify_with_sm3(encoded, message))
 
 
+def sm2_encrypt(public_key: PublicKey, message: bytes, *, newer: bool = True) -> bytes:
+    """Encrypt to C1C3C2, or C1C2C3 if not `newer`, without 04 in front."""
+    party = _party(public_key)
+    party.mode = int(newer)
+    while True:
+        if (ciphertext := party.encrypt(message)) is not None:
+            return bytes(ciphertext)
+
+
+def sm2_decrypt(private_key: PrivateKey, ciphertext: bytes, *, newer: bool = True) -> bytes:
+    """Decrypt what `sm2_encrypt` gives. It does not check the digest."""
+    party = _party(private_key.public_key)
+    party.private_key, party.mode = f"{private_key.d:064x}", int(newer)
+    return bytes(party.decrypt(ciphertext))
+
+
 def _encryptor(key: bytes) -> _sm4.CryptSM4:
     cipher = _sm4.CryptSM4()
     cipher.set_key(key, _sm4.SM4_ENCRYPT)

@@ -40,6 +40,12 @@ def hmac_sm3(key: bytes, data: bytes) -> bytes:
     return mac.finalize()
 
 
+def kdf_sm3(secret: bytes, length: int) -> bytes:
+    """Derive `length` bytes from `secret` as SM2 does (GB/T 32918.4-2016 section 5.4.3)."""
+    counted = [secret + number.to_bytes(4) for number in range(1, -(-length // DIGEST_SIZE) + 1)]
+    return b"".join(digests(b"".join(counted), len(secret) + 4))[:length]
+
+
 def hkdf_sm3(secret: bytes, label: bytes, length: int) -> bytes:
     """Derive `length` bytes (1 to 8,160) from `secret`: HKDF-SM3, no salt, info = `label`."""
     if not 0 < length <= _HKDF_LIMIT:

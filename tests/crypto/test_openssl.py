@@ -1,4 +1,4 @@
-"""SM2 against the OpenSSL command line, both directions, identities spelt out."""
+"""SM2 and SM4 against the OpenSSL command line, both directions, identities spelt out."""
 
 import shutil
 import subprocess
@@ -9,7 +9,14 @@ import pytest
 
 from ctestbed.crypto import sm2, sm4
 from ctestbed.crypto.sm2 import PrivateKey, PublicKey, SignatureInvalidError
-from tests.crypto.helpers import IDENTITY
+from ctestbed.crypto.sm2_encryption import (
+    DecryptionError,
+    decrypt,
+    dump_der_ciphertext,
+    encrypt,
+    parse_der_ciphertext,
+)
+from tests.crypto.helpers import IDENTITY, flip
 
 MESSAGE = b"signed here, checked there"
 IDENTITIES = [IDENTITY, b"ALICE123@YAHOO.COM", b"TLSv1.3+GM+Cipher+Suite"]
@@ -51,6 +58,40 @@ def verify(folder: Path, key: PublicKey, signature: bytes, *options: str) -> boo
     done = subprocess.run([*command, *options], cwd=folder, capture_output=True, check=False)
     assert done.returncode == 0 or b"Signature Verification Failure" in done.stdout + done.stderr
     return done.returncode == 0
+
+
+def write_keys(folder: Path, key: PrivateKey) -> None:
+    point = key.public_key.encoded.hex()
+    (folder / "key").write_bytes(bytes.fromhex(_PRIVATE.format(d=key.d, point=point)))
+    (folder / "pub").write_bytes(bytes.fromhex(_PUBLIC.format(point=point)))
+
+
+def pkeyutl(folder: Path, data: bytes, *options: str) -> subprocess.CompletedProcess[bytes]:
+    (folder / "data").write_bytes(data)
+    command = ["openssl", "pkeyutl", *options, "-keyform", "DER", "-in", "data"]
+    return subprocess.run(command, cwd=folder, capture_output=True, check=False)
+
+
+@pytest.mark.parametrize("length", [1, 19, 32, 33, 200])
+def test_openssl_decrypts_ours_and_we_its(length: int, tmp_path: Path) -> None:
+    key, message = sm2.generate_private_key(), bytes(range(length))
+    write_keys(tmp_path, key)
+    ours = dump_der_ciphertext(encrypt(key.public_key, message))
+    done = pkeyutl(tmp_path, ours, "-decrypt", "-inkey", "key")
+    assert (done.returncode, done.stdout) == (0, message)
+    theirs = pkeyutl(tmp_path, message, "-encrypt", "-pubin", "-inkey", "pub")
+    assert decrypt(key, parse_der_ciphertext(theirs.stdout)) == message
+
+
+def test_openssl_refuses_what_we_refuse(tmp_path: Path) -> None:
+    key = sm2.generate_private_key()
+    write_keys(tmp_path, key)
+    ciphertext = dump_der_ciphertext(encrypt(key.public_key, MESSAGE))
+    for bit in (8 * len(ciphertext) - 1, 8 * (len(ciphertext) - len(MESSAGE) - 10)):
+        changed = flip(ciphertext, bit)
+        with pytest.raises(DecryptionError):
+            decrypt(key, parse_der_ciphertext(changed))
+        assert pkeyutl(tmp_path, changed, "-decrypt", "-inkey", "key").returncode != 0
 
 
 def distid(identity: bytes) -> tuple[str, str]:

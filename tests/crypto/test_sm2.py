@@ -103,6 +103,30 @@ def test_what_is_signed_verifies(
 
 
 @few
+@given(private_keys, st.binary(max_size=100), st.sampled_from([b"", IDENTITY, b"x"]))
+def test_a_prepared_key_verifies_the_same(key: PrivateKey, message: bytes, identity: bytes) -> None:
+    prepared = sm2.PreparedKey(key.public_key)
+    for _ in range(3):
+        signature = sm2.sign(key, message, identity)
+        sm2.verify(prepared, message, identity, signature)
+        for wrong in (message + b"!", b"!" + message):
+            with pytest.raises(SignatureInvalidError):
+                sm2.verify(prepared, wrong, identity, signature)
+    assert repr(prepared) == f"PreparedKey(public_key={key.public_key!r})"
+
+
+@few
+@given(private_keys, st.binary(max_size=100))
+def test_raw_signatures(key: PrivateKey, message: bytes) -> None:
+    signature = sm2.sign(key, message, b"")
+    raw = sm2.dump_raw_signature(signature)
+    assert len(raw) == 64
+    assert sm2.parse_raw_signature(raw) == signature
+    for wrong in (raw[1:], raw + b"\0", b""):
+        assert refusal_of(lambda wrong=wrong: sm2.parse_raw_signature(wrong)) == "CTB-K004"  # type: ignore[misc]
+
+
+@few
 @given(private_keys, st.binary(max_size=100))
 def test_gmssl_accepts_ours_and_we_accept_its(key: PrivateKey, message: bytes) -> None:
     ours = sm2.sign(key, message, IDENTITY)

@@ -84,6 +84,28 @@ def test_sums_that_meet_equal_and_opposite_points(
     """Both parts are multiples of G, so points meet themselves and their negatives."""
     expected = add(multiply(base_scalar, G), multiply(scalar, point))
     assert multiply_add(base_scalar, scalar, point) == expected
+    assert multiply_add(base_scalar, scalar, point, TABLES[point]) == expected
+
+
+TABLES = {point: curve.build_table(point) for point in (G, negative(G))}
+
+
+@pytest.mark.parametrize("bits", [2, 5, 8])
+@pytest.mark.parametrize("scalar", [0, *EDGES, 2**256 - 2**248])
+def test_tables_of_any_width(bits: int, scalar: int) -> None:
+    """Scalars whose last digit carries need one row more than digits."""
+    point = multiply_base(7)
+    expected = multiply(scalar % N, point) if scalar % N else None
+    assert curve.multiply(scalar, point, curve.build_table(point, bits)) == expected
+    assert curve.multiply(scalar, point) == expected
+
+
+@few
+@given(st.integers(0, 40), st.integers(0, 40))
+def test_sums_of_two_points(left: int, right: int) -> None:
+    a, b = (multiply_base(n) if n else None for n in (left, right))
+    assert curve.add(a, b) == add(a, b)
+    assert curve.add(a, a and negative(a)) is None
 
 
 @few
