@@ -74,11 +74,11 @@ def transfer(
         typer.Option("--flows", help="List every flow, or of many the slowest."),
     ] = "auto",
     flow_control: Annotated[
-        Literal["pfc", "cbfc", "none"] | None,
+        Literal["pfc", "cbfc", "bifrost", "none"] | None,
         typer.Option(
             "--flow-control",
-            help="Packets: pfc pauses, cbfc gives credit for what --xoff and --headroom hold; both "
-            "lose nothing; none drops. pfc if left out.",
+            help="Packets: pfc pauses, cbfc gives credit for what --xoff and --headroom hold, "
+            "bifrost pauses long links by computing ahead; none drops. pfc if left out.",
             show_default=False,
         ),
     ] = None,
@@ -253,8 +253,8 @@ def longhaul(
         typer.Option(
             "--scheme",
             metavar="SCHEMES",
-            help="Simulated: pfc, gbn and sr (lossy, with go-back-N or selective repeat), none for "
-            "both; by closed form: cbfc (credits), bifrost (computed pauses).",
+            help="pfc, cbfc (credits), bifrost (computed pauses); gbn and sr (lossy, with "
+            "go-back-N or selective repeat), none for both.",
         ),
     ] = "pfc,cbfc,bifrost,none",
     buffer: Annotated[
@@ -273,7 +273,7 @@ def longhaul(
         str, typer.Option("--loss", metavar="SHARE", help="Of frames, for the lossy closed forms.")
     ] = "0.00000001",
     search: Annotated[
-        bool, typer.Option("--search/--no-search", help="Find by simulation where PFC breaks.")
+        bool, typer.Option("--search/--no-search", help="Find by simulation where they break.")
     ] = True,
 ) -> Reply:
     """Sweep a long link's distance, rate and flow control, and show where each scheme breaks."""

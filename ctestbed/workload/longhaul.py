@@ -165,15 +165,11 @@ def run_longhaul(request: LongHaulRequest) -> Result:
     chips = load_chips()
     sweep = _read(request, chips)
     asked = list(product(sweep.schemes, sweep.rates, sweep.lengths))
-    cases = [
-        Point(scheme, rate, length, sweep.buffer, sweep.mtu)
-        for scheme, rate, length in asked
-        if scheme in {"pfc", "gbn", "sr"}
-    ]
+    cases = [Point(scheme, rate, length, sweep.buffer, sweep.mtu) for scheme, rate, length in asked]
     seen = dict(zip(cases, map_all(simulate_point, cases), strict=True))
     points = [
         _point(sweep, chips, scheme, rate, length, seen.get(
-            Point(scheme, rate, length, sweep.buffer, sweep.mtu)  # type: ignore[arg-type]
+            Point(scheme, rate, length, sweep.buffer, sweep.mtu)
         ))
         for scheme, rate, length in asked
     ]  # fmt: skip
@@ -337,11 +333,10 @@ def _breaks(sweep: _Sweep, *, search: bool) -> list[BreakData]:
     asked = [(s, r) for s in sweep.schemes if s not in LOSSY for r in sweep.rates]
     closed = [_closed_reach(sweep, scheme, rate) for scheme, rate in asked]
     tasks = [
-        Reach(rate, sweep.buffer, sweep.mtu, lossless=lossless, expected=length)
+        Reach(scheme, rate, sweep.buffer, sweep.mtu, lossless=lossless, expected=length)
         for (scheme, rate), lengths in zip(asked, closed, strict=True)
         for lossless, length in zip((False, True), lengths, strict=True)
         if search
-        and scheme == "pfc"
         and length > 0
         and 2 * length <= MAX_LENGTH
         and frames_of(rate, 2 * length, sweep.mtu) <= MAX_FRAMES
@@ -350,9 +345,7 @@ def _breaks(sweep: _Sweep, *, search: bool) -> list[BreakData]:
     described: list[BreakData] = []
     for (scheme, rate), (full, lossless) in zip(asked, closed, strict=True):
         by_run = [
-            found.get(Reach(rate, sweep.buffer, sweep.mtu, lossless=only, expected=length))
-            if scheme == "pfc"
-            else None
+            found.get(Reach(scheme, rate, sweep.buffer, sweep.mtu, lossless=only, expected=length))
             for only, length in ((False, full), (True, lossless))
         ]
         lengths = [UNKNOWN if one is None or one.length < 0 else one.length for one in by_run]

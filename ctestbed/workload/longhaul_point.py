@@ -2,7 +2,8 @@
 
 A flow at line rate crosses the cable into a switch whose way out is blocked for four round trips
 and a few frames, and then open. Four round trips more are to be sent. A scheme holds if nothing is
-lost and the way out is never idle once it is open.
+lost and the way out is never idle once it is open. Computed pauses need a long cable; a shorter one
+is paused as by PFC.
 """
 
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ import numpy as np
 
 from ctestbed.core.headroom import bandwidth_delay_product
 from ctestbed.core.units import FIBRE_PS_PER_KM, PS_PER_SECOND
+from ctestbed.transport.packet.computed import LONG
 from ctestbed.transport.packet.kernels_layout import NEVER
 from ctestbed.transport.packet.problem import (
     LinkClassLimits,
@@ -20,7 +22,9 @@ from ctestbed.transport.packet.problem import (
     PacketSettings,
 )
 
-Simulated: TypeAlias = Literal["pfc", "gbn", "sr"]
+Simulated: TypeAlias = Literal["pfc", "cbfc", "bifrost", "gbn", "sr"]
+
+LOSSLESS: Final = ("pfc", "cbfc", "bifrost")
 
 HEADER: Final = 64
 CONTROL: Final = 64
@@ -92,8 +96,9 @@ def simulate_point(point: Point) -> Seen:
         payload=mtu - HEADER,
         header=HEADER,
         control=CONTROL,
-        lossless=int(point.scheme == "pfc"),
-        retry=NEVER if point.scheme == "pfc" else _retry(delay, opens),
+        lossless=int(point.scheme in LOSSLESS),
+        flow_control="cbfc" if point.scheme == "cbfc" else _pauses(point),
+        retry=NEVER if point.scheme in LOSSLESS else _retry(delay, opens),
         reliability="sr" if point.scheme == "sr" else "gbn",
     )
     ends = opens + (frames + 2) * frame_time + _NEAR
@@ -112,8 +117,14 @@ def simulate_point(point: Point) -> Seen:
         outcome.lost,
         0 if 0 <= idle <= 2 * frame_time else idle,
         -1.0 if idle < 0 else min(1.0, sent / (sent + idle)) if idle > 2 * frame_time else 1.0,
-        entered if point.scheme == "pfc" else waiting,
+        entered if point.scheme in LOSSLESS else waiting,
     )
+
+
+def _pauses(point: Point) -> Literal["pfc", "bifrost"]:
+    """Return which pauses the cable has: computed ones only if it is long enough."""
+    long = delay_of(point.length) >= LONG * PacketSettings().pause_period
+    return "bifrost" if point.scheme == "bifrost" and long else "pfc"
 
 
 def _retry(delay: int, opens: int) -> int:
@@ -135,10 +146,15 @@ def _network(rate: int, delay: int) -> PacketNetwork:
 
 
 def _limits(point: Point, opens: int) -> LinkClassLimits:
-    """Return the limits: PFC gives headroom what it needs, and the rest stands below XOFF."""
+    """Return the limits: PFC gives headroom what it needs, and the rest stands below XOFF.
+
+    Credits and computed pauses have no threshold: all of the buffer is theirs.
+    """
     free = np.full(6, NEVER, np.int64)
     xoff, room, queue = free.copy(), free.copy(), free.copy()
-    if point.scheme == "pfc":
+    if point.scheme == "cbfc" or _pauses(point) == "bifrost":
+        room[_LONG_CABLE], xoff[_LONG_CABLE] = 0, point.buffer
+    elif point.scheme in LOSSLESS:
         need = min(point.buffer, lossless_need(point.rate, point.length, point.mtu))
         room[_LONG_CABLE], xoff[_LONG_CABLE] = need, point.buffer - need
     else:

@@ -1,4 +1,4 @@
-"""The longest cable over which PFC with a given buffer still holds, by bisection of runs."""
+"""The longest cable over which a scheme with a given buffer still holds, by bisection of runs."""
 
 import multiprocessing
 import os
@@ -7,7 +7,7 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from typing import Final, TypeVar
 
-from ctestbed.workload.longhaul_point import Point, simulate_point
+from ctestbed.workload.longhaul_point import Point, Simulated, simulate_point
 
 PRECISION: Final = 1_000
 """The search ends at one part in so many of the expected length."""
@@ -21,6 +21,7 @@ _FEW: Final = 8
 class Reach:
     """Bit/s, bytes, and the length in mm by closed form; `lossless`: starving is allowed."""
 
+    scheme: Simulated
     rate: int
     buffer: int
     mtu: int
@@ -52,7 +53,7 @@ def find_reach(task: Reach) -> Found:
 
 
 def _holds(task: Reach, length: int) -> bool:
-    seen = simulate_point(Point("pfc", task.rate, length, task.buffer, task.mtu))
+    seen = simulate_point(Point(task.scheme, task.rate, length, task.buffer, task.mtu))
     return seen.lost == 0 and (task.lossless or seen.idle == 0)
 
 

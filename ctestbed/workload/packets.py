@@ -10,11 +10,12 @@ import numpy as np
 
 from ctestbed.core.errors import InputError, Where
 from ctestbed.core.headroom import bandwidth_delay_product
-from ctestbed.core.units import PS_PER_SECOND
+from ctestbed.core.units import PS_PER_SECOND, format_time
 from ctestbed.routing.clos import Paths, route_flows
 from ctestbed.routing.spread import Spread
 from ctestbed.topology.graph import Topology
 from ctestbed.topology.names import node_name
+from ctestbed.transport.packet.computed import LONG, is_long, known_ahead
 from ctestbed.transport.packet.kernels_layout import NEVER
 from ctestbed.transport.packet.laws import CongestionControl, tune
 from ctestbed.transport.packet.problem import (
@@ -31,7 +32,7 @@ from ctestbed.workload.failures import Failure
 from ctestbed.workload.flows import Flows, Waits
 from ctestbed.workload.harm import afflict, slow_down
 
-FlowControl: TypeAlias = Literal["pfc", "cbfc", "none"]
+FlowControl: TypeAlias = Literal["pfc", "cbfc", "bifrost", "none"]
 Reliability: TypeAlias = Literal["gbn", "sr"]
 
 XOFF_FRAMES: Final = 100
@@ -130,6 +131,7 @@ def drive_packets(
     settings = _settings(options, network, int(flows.classes.max(initial=0)) + 1)
     if options.congestion in {"nscc", "rcc"}:
         options, settings = _for_windows_of_uec(options, settings, network, packet_flows)
+    _require_long(network, settings)
     limits = _limits(network, options, settings, configured)
     if engine == "auto":
         hops = -(-flows.sizes // options.payload) * np.diff(paths.offsets)[first]
@@ -261,7 +263,7 @@ def _faults_of_flow_control(options: PacketOptions) -> tuple[tuple[bool, str, st
             options.flow_control == "none" and options.headroom is not None,
             "headroom is for classes that lose nothing",
             "--headroom",
-            "leave it out, or use --flow-control pfc or cbfc",
+            "leave it out, or use --flow-control pfc, cbfc or bifrost",
         ),
         (
             options.flow_control != "none" and options.queue is not None,
@@ -270,11 +272,11 @@ def _faults_of_flow_control(options: PacketOptions) -> tuple[tuple[bool, str, st
             "give --xoff and --headroom instead",
         ),
         (
-            options.flow_control == "cbfc"
+            options.flow_control in {"cbfc", "bifrost"}
             and any(failure.kind != "slow" for failure in options.failures),
-            "credit that is lost with a frame never comes back, and nobody pauses",
+            "credit and computed pauses count on every frame, and know of none that is lost",
             "--fail",
-            "cbfc with `slow` only; other failures with --flow-control pfc or none",
+            "`slow` only; other failures with --flow-control pfc or none",
         ),
     )
 
@@ -317,9 +319,29 @@ def _check(options: PacketOptions) -> None:
             raise InputError("CTB-S086", message, where=Where(pointer=option), hint=hint)
 
 
+def _require_long(network: PacketNetwork, settings: PacketSettings) -> None:
+    """Refuse computed pauses where no link in use is long.
+
+    Raises:
+        InputError: none is.
+    """
+    used = np.unique(network.links)
+    if settings.flow_control == "bifrost" and not is_long(network, settings)[used].any():
+        delay = format_time(int(network.delay[used].max(initial=0)))
+        raise InputError(
+            "CTB-S141",
+            f"the longest cable on the way takes {delay}, and pauses are computed for those that "
+            f"take {format_time(LONG * settings.pause_period)} or more",
+            where=Where(pointer="--flow-control"),
+            hint="use --flow-control pfc, or flows that cross a long link",
+        )
+
+
 def _horizon(options: PacketOptions) -> int:
     if options.horizon is None:
-        return (10 if options.failures else 3600) * PS_PER_SECOND
+        # What may wait for ever is given up sooner: a computed pause is said again without end.
+        endless = options.failures or options.flow_control == "bifrost"
+        return (10 if endless else 3600) * PS_PER_SECOND
     if options.horizon <= 0:
         raise InputError(
             "CTB-S081",
@@ -420,7 +442,7 @@ def _settings(options: PacketOptions, network: PacketNetwork, classes: int) -> P
         payload=options.payload,
         classes=classes,
         lossless=2**classes - 1 if lossless else 0,
-        flow_control="cbfc" if options.flow_control == "cbfc" else "pfc",
+        flow_control="pfc" if options.flow_control == "none" else options.flow_control,
         retry=retry,
         reliability=options.reliability,
         spray=options.spread in _SPRAYING,
@@ -482,6 +504,11 @@ def _limits(
         headroom = column(options.headroom)
     else:
         headroom = closed_form_headroom(network, frame, settings.control)
+        if options.flow_control == "bifrost":
+            # All of the buffer counts, threshold or not: BDP + 2RT and some frames.
+            period, first = known_ahead(network, settings)
+            whole = np.maximum(headroom, first + 2 * period - xoff)
+            headroom = np.where(is_long(network, settings), whole, headroom)
         if configured is not None:
             said = np.repeat(configured, 2)
             headroom = np.where(said >= 0, said, headroom)

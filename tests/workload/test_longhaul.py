@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from ctestbed.core.errors import InputError
 from ctestbed.core.headroom import bandwidth_delay_product
-from ctestbed.core.result import UNKNOWN
 from ctestbed.workload.chips import load_chips
 from ctestbed.workload.headroom_solve import solve_headroom
 from ctestbed.workload.longhaul import LongHaulRequest, run_longhaul
@@ -97,12 +96,27 @@ def test_credits_reach_one_round_trip(buffer: int, km: int) -> None:
     assert buffer * 10**6 in {chip.buffer for chip in load_chips()}
 
 
-def test_what_is_only_modelled_says_so() -> None:
-    for point in points(scheme="cbfc,bifrost", distance="400km"):
-        assert (point["provenance"], point["share"], point["lost"]) == ("modelled", *[UNKNOWN] * 2)
-        assert point["verdict"] == "starves"
-        assert point["fits"] == "Jericho2C+ (HBM)"
-    assert points(scheme="cbfc", distance="90000km", rate="100Gbps")[0]["fits"] == "no known chip"
+@pytest.mark.parametrize("scheme", ["cbfc", "bifrost"])
+@pytest.mark.parametrize("share", [0.9, 1.1])
+def test_credits_and_computed_pauses_hold_where_their_laws_say(scheme: str, share: float) -> None:
+    (shown,) = points(scheme=scheme, buffer="100MB")
+    buffer = int(shown["needed"] * share)
+    (point,) = points(scheme=scheme, buffer=f"{buffer}B")
+    assert point["provenance"] == "simulated"
+    assert point["lost"] == 0 or share < 1
+    assert (point["verdict"] == "full rate") == (share > 1)
+
+
+@pytest.mark.parametrize("scheme", ["cbfc", "bifrost"])
+def test_reach_of_credits_and_computed_pauses_is_simulated_too(scheme: str) -> None:
+    request = LongHaulRequest("1km", "400Gbps", scheme, "40MB")
+    (one,) = run_longhaul(request).data["breaks"]
+    assert one["full_rate_simulated"] == pytest.approx(one["full_rate"], rel=0.03)
+
+
+def test_a_buffer_that_no_chip_has_is_said_so() -> None:
+    (point,) = points(scheme="cbfc", distance="9000km", rate="1Tbps", buffer="1MB", mtu="65535B")
+    assert point["fits"] == "no known chip"
 
 
 def test_canonical_data_do_not_vary() -> None:

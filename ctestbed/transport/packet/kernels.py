@@ -10,6 +10,7 @@ from ctestbed.core.jit import engine, indexed_from_zero, inner, part, prefetch
 from ctestbed.transport.packet import kernels_layout as at
 from ctestbed.transport.packet.kernels_adaptive import least_loaded
 from ctestbed.transport.packet.kernels_after import tell_followers
+from ctestbed.transport.packet.kernels_computed import compute_pauses, note_arrival
 from ctestbed.transport.packet.kernels_control import notice
 from ctestbed.transport.packet.kernels_credit import hear_credit
 from ctestbed.transport.packet.kernels_flow import (
@@ -110,8 +111,8 @@ def deliver(
 
 @part
 def arrive(
-    ports, queues, nodes, flows, marks, control, hops, back, spans, pulls, doors, due, store,
-    chain, run, settings, parameters, node, port, now, flow, place, stamp,
+    ports, queues, nodes, flows, marks, control, hops, back, spans, pulls, ahead, doors, due,
+    store, chain, run, settings, parameters, node, port, now, flow, place, stamp,
 ):  # fmt: skip
     """Take a frame off the wire.
 
@@ -135,8 +136,8 @@ def arrive(
                 return port if place < -1 else -1, -1, 0
         elif place & at.TRIMMED == 0:
             target, sooner, verdict = forward(
-                ports, queues, nodes, doors, due, store, chain, run, settings, node, port, out,
-                now, flow, place, stamp,
+                ports, queues, nodes, ahead, doors, due, store, chain, run, settings, node, port,
+                out, now, flow, place, stamp,
             )  # fmt: skip
             if verdict:
                 return target, sooner, verdict - 1
@@ -146,7 +147,7 @@ def arrive(
             place += 1 << 32
     elif kind >= at.PAUSE:
         if kind == at.PAUSE:
-            heed(queues, doors, settings, port, now, flow)
+            heed(queues, doors, settings, port, now, flow, stamp)
         else:
             hear_credit(queues, settings, port, place, flow)
         return port, -1, 0
@@ -175,8 +176,8 @@ def arrive(
 
 @part
 def forward(
-    ports, queues, nodes, doors, due, store, chain, run, settings, node, port, out, now, flow,
-    place, stamp,
+    ports, queues, nodes, ahead, doors, due, store, chain, run, settings, node, port, out, now,
+    flow, place, stamp,
 ):  # fmt: skip
     """Send a data frame on, queue it for the next hop, or lose it.
 
@@ -186,6 +187,10 @@ def forward(
     klass = place >> 2 & 7
     size = stamp & 0xFFFF
     verdict = admit(ports, queues, nodes, doors, settings, node, port, out, klass, size, now)
+    if settings[at.C_PERIOD] and verdict:
+        queue = port * settings[at.C_CLASSES] + klass
+        if ahead[queue, at.G_LONG] and settings[at.C_LOSSLESS] >> klass & 1:
+            note_arrival(ahead, doors, run, port, queue, now, size)
     if verdict == 0:
         if settings[at.C_TRIM] == 0 or settings[at.C_LOSSLESS] >> klass & 1:
             lose(queues, run, settings, port, klass, now)
@@ -281,7 +286,7 @@ def push_timers(doors, run, heap, size, first, count, begin, until):
 @part
 def settle(
     ports, queues, nodes, flows, marks, control, harms, order, edges, waiting, hops, back, spans,
-    pulls, doors, due, store, chain, run, settings, parameters, heap, node,
+    pulls, ahead, doors, due, store, chain, run, settings, parameters, heap, node,
 ):  # fmt: skip
     """Compute all events of one node in this window."""
     begin, until = run[at.X_NOW], run[at.X_UNTIL]
@@ -334,8 +339,8 @@ def settle(
             if not lost:
                 target, sooner, paused = arrive(
                     ports, queues, nodes, flows, marks, control, hops, back, spans, pulls,
-                    doors, due, store, chain, run, settings, parameters, node, port, now, flow,
-                    place, stamp,
+                    ahead, doors, due, store, chain, run, settings, parameters, node, port, now,
+                    flow, place, stamp,
                 )  # fmt: skip
             if run[at.X_DONE]:
                 tell_followers(
@@ -359,6 +364,8 @@ def settle(
             doors[port, at.A_TIMER] = at.NEVER
             tick(ports, flows, marks, control, parameters, order, doors, run, settings, port, now)
             again(ports, queues, doors, settings, port, now)
+            if settings[at.C_PERIOD]:
+                compute_pauses(ports, queues, nodes, ahead, doors, settings, node, port, now)
             if settings[at.C_CC] == at.RCC:
                 pull(ports, pulls, doors, store, chain, run, settings, port, now)
             run[at.X_EVENTS] += 1
@@ -368,7 +375,7 @@ def settle(
             if rank != RANK_ARRIVAL:
                 timer_before = at.NEVER
             serve(
-                ports, queues, nodes, flows, marks, control, doors, due, store, chain, run,
+                ports, queues, nodes, flows, marks, control, ahead, doors, due, store, chain, run,
                 settings, parameters, node, target, now,
             )  # fmt: skip
             if doors[target, at.A_WAKE] < before:
@@ -437,7 +444,7 @@ def fetch_frames(ports, queues, nodes, doors, store, settings, node):
 @engine
 def run_windows(
     ports, queues, nodes, flows, marks, control, harms, order, edges, waiting, hops, back, spans,
-    pulls, doors, due, store, chain, run, settings, parameters, heap, horizon, budget,
+    pulls, ahead, doors, due, store, chain, run, settings, parameters, heap, horizon, budget,
 ):  # fmt: skip
     """Compute windows until all flows have finished, nothing is left to happen, or a halt.
 
@@ -469,8 +476,8 @@ def run_windows(
                     return at.FULL
                 settle(
                     ports, queues, nodes, flows, marks, control, harms, order, edges, waiting, hops,
-                    back, spans, pulls, doors, due, store, chain, run, settings, parameters, heap,
-                    node,
+                    back, spans, pulls, ahead, doors, due, store, chain, run, settings, parameters,
+                    heap, node,
                 )  # fmt: skip
                 if run[at.X_FAULT]:
                     return at.FAULT

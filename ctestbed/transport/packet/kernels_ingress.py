@@ -112,8 +112,11 @@ def lose(queues, run, settings, port, klass, now):
 
 @indexed_from_zero
 @inner
-def heed(queues, doors, settings, port, now, order):
-    """Take a pause frame: classes in `order >> 32` hear, those in `order` must stop."""
+def heed(queues, doors, settings, port, now, order, lasts):
+    """Take a pause frame: classes in `order >> 32` hear, those in `order` must stop.
+
+    For `lasts` ps, or, if that is 0, for as long as all pauses of the run.
+    """
     for klass in range(settings[at.C_CLASSES]):
         if order >> 32 >> klass & 1 == 0:
             continue
@@ -125,7 +128,7 @@ def heed(queues, doors, settings, port, now, order):
             queues[queue, at.Q_PAUSED] = now + settings[at.C_RESPONSE]
             queues[queue, at.Q_UNTIL] = now
         if stop:
-            span = doors[port, at.A_SPAN]
+            span = lasts or doors[port, at.A_SPAN]
             ends = now + settings[at.C_RESPONSE] + span
             queues[queue, at.Q_UNTIL] = ends if span else at.NEVER
 

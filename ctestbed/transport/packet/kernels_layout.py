@@ -212,6 +212,16 @@ U_QUICK: Final = 14  # bytes acknowledged in a row without delay
 U_ADAPTING: Final = 15  # 1: something was lost
 U_FAST: Final = 16  # 1: rises fast
 
+# Computed pauses: what the receiver of a long link knows of a class.
+AHEAD: Final = 8
+G_LONG: Final = 0  # 1: its pauses are computed
+G_NEXT: Final = 1  # when the next is due, NEVER at rest
+G_FLIGHT: Final = 2  # bytes that may still come
+G_CAME: Final = 3  # bytes that came since the last pause was computed
+G_PAUSE: Final = 4  # how long that is, ps
+G_PERIOD: Final = 5  # bytes that a period brings at most
+G_FIRST: Final = 6  # bytes that may come before a first word takes effect
+
 # Receiver credits: a row of a port, or of a flow.
 PULL: Final = 8
 Y_RING: Final = 0  # of a port: the row of the flow whose turn it is, or -1
@@ -325,6 +335,7 @@ C_FLOWLET: Final = 23  # ps without a packet after which a flow takes another pa
 C_MOST: Final = 22  # packets that a flow may have in flight, whatever its law says
 C_HYSTERESIS: Final = 21  # bytes below a threshold from which a peer may send again
 C_CREDIT: Final = 24  # 1: credits instead of pauses
+C_PERIOD: Final = 27  # ps between computed pauses, 0: there are none
 C_ADAPTIVE: Final = 26  # 1: each switch chooses a packet's next hop
 C_EAGER: Final = 25  # 1: somebody waits for every byte that leaves a switch
 SETTINGS: Final = 32

@@ -132,6 +132,19 @@ def pause_order(ports, queues, settings, port):
     return asks << 32 | off
 
 
+@indexed_from_zero
+@inner
+def say_pause(ports, ahead, settings, port):
+    """Take the lowest class that is to be spoken of; return its order, and how long it lasts."""
+    asks = ports[port, at.P_ASKS]
+    klass = 0
+    while asks >> klass & 1 == 0:
+        klass += 1
+    ports[port, at.P_ASKS] = asks ^ 1 << klass
+    lasts = ahead[port * settings[at.C_CLASSES] + klass, at.G_PAUSE]
+    return 1 << klass << 32 | (lasts > 0) << klass, lasts
+
+
 @part
 def next_sender(ports, queues, flows, settings, port, now):
     """Return the next flow that may send, or -1 - (when to look again, NEVER if unknown)."""
@@ -253,7 +266,7 @@ def something_waits(ports, queues, settings, port):
 
 @part
 def serve(
-    ports, queues, nodes, flows, marks, control, doors, due, store, chain, run, settings,
+    ports, queues, nodes, flows, marks, control, ahead, doors, due, store, chain, run, settings,
     parameters, node, port, now,
 ):  # fmt: skip
     """Start the next frame if the transmitter is free; ask to be woken where something waits.
@@ -277,8 +290,11 @@ def serve(
                 flow, place = say_credit(ports, queues, settings, port)
                 stamp = size
             else:
-                flow = pause_order(ports, queues, settings, port)
                 place = at.PAUSE << 5
+                if settings[at.C_PERIOD] and ahead[port * classes, at.G_LONG]:
+                    flow, stamp = say_pause(ports, ahead, settings, port)
+                else:
+                    flow = pause_order(ports, queues, settings, port)
         elif ports[port, at.P_COUNT] > 0:
             head = ports[port, at.P_HEAD]
         else:

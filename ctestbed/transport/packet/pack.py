@@ -6,6 +6,7 @@ from typing import Final
 import numpy as np
 
 from ctestbed.transport.packet import kernels_layout as at
+from ctestbed.transport.packet.computed import computed_limits, is_long, known_ahead
 from ctestbed.transport.packet.credits import buffers
 from ctestbed.transport.packet.pack_control import (
     LAWS,
@@ -47,6 +48,7 @@ class State:
     back: Column
     spans: Column
     pulls: Column
+    ahead: Column
     doors: Column
     due: Column
     store: Column
@@ -62,7 +64,7 @@ class State:
         return (
             self.ports, self.queues, self.nodes, self.flows, self.marks, self.control,
             self.harms, self.order, self.edges, self.waiting, self.hops, self.back, self.spans,
-            self.pulls, self.doors,
+            self.pulls, self.ahead, self.doors,
             self.due, self.store, self.chain, self.run, self.settings, self.parameters,
             self.heap,
         )  # fmt: skip
@@ -97,7 +99,7 @@ def pack(
     packets = int(rows[:, at.S_TOTAL].sum()) if settings.reliability == "sr" else 1
     hops = _hops(network, port_of_link)
     doors = _door_rows(settings, ports, rows, order)
-    queues = _queue_rows(limits, link_of_port, settings)
+    queues = _queue_rows(computed_limits(network, limits, settings), link_of_port, settings)
     if settings.flow_control == "cbfc":
         _give_credit(buffers(network, limits), link_of_port, settings, queues)
     harms = _harm_rows(settings, port_of_link, ports, doors, queues)
@@ -116,7 +118,8 @@ def pack(
         control, harms, order, edges, waiting, hops,
         np.where(hops >= 0, ports[hops, at.P_PEER], -1).astype(np.int32),
         _spans(flows, rows, hops) if settings.adaptive else np.zeros(0, np.int32),
-        _pull_rows(rows, control, len(ports), settings), aligned(doors),
+        _pull_rows(rows, control, len(ports), settings),
+        _ahead_rows(network, settings, link_of_port), aligned(doors),
         due, np.zeros((0, at.FRAME + wide), np.int64), np.zeros(0, np.int64), run,
         _settings_row(settings, window), parameters_row(network, flows, settings),
         np.zeros(room * (8 * frames + 128) + 2 * int(counts.max()), np.int64), link_of_port,
@@ -352,6 +355,20 @@ def _queue_rows(limits: LinkClassLimits, link_of_port: Column, settings: PacketS
     return rows.reshape(-1, at.QUEUE)
 
 
+def _ahead_rows(network: PacketNetwork, settings: PacketSettings, link_of_port: Column) -> Column:
+    """Return what receivers of long links know; no rows where none computes pauses."""
+    if settings.flow_control != "bifrost":
+        return np.zeros((0, at.AHEAD), np.int64)
+    rows = np.zeros((len(link_of_port), settings.classes, at.AHEAD), np.int64)
+    arriving = link_of_port ^ 1
+    period, first = known_ahead(network, settings)
+    rows[:, :, at.G_NEXT] = at.NEVER
+    rows[:, :, at.G_PERIOD] = period[arriving][:, None]
+    rows[:, :, at.G_FIRST] = first[arriving][:, None]
+    rows[:, :, at.G_LONG] = is_long(network, settings)[arriving][:, None]
+    return rows.reshape(-1, at.AHEAD)
+
+
 def _give_credit(
     room: Column, link_of_port: Column, settings: PacketSettings, queues: Column
 ) -> None:
@@ -388,6 +405,7 @@ def _settings_row(settings: PacketSettings, window: int) -> Column:
         at.C_SEED: settings.seed,
         at.C_INORDER: int(not settings.overtakes),
         at.C_ADAPTIVE: int(settings.adaptive),
+        at.C_PERIOD: settings.pause_period if settings.flow_control == "bifrost" else 0,
         at.C_TRIM: int(settings.trim),
         at.C_CC: LAWS[settings.congestion],
         at.C_MOST: settings.max_in_flight,

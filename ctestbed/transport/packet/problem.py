@@ -11,7 +11,7 @@ from ctestbed.transport.packet.laws import DCQCN, HPCC, NSCC, CongestionControl,
 
 Column: TypeAlias = NDArray[Any]
 
-FlowControl: TypeAlias = Literal["pfc", "cbfc"]
+FlowControl: TypeAlias = Literal["pfc", "cbfc", "bifrost"]
 
 BIT_TIMES_OF_QUANTUM: Final = 512
 MAX_QUANTA: Final = 65535
@@ -104,7 +104,10 @@ class PacketSettings:
     lossless: int = 1
     """Bit c is set where class c is lossless."""
     flow_control: FlowControl = "pfc"
-    """How lossless classes are held back: pauses, or credits for `xoff + headroom` bytes."""
+    """How lossless classes are held back: pauses, credits for `xoff + headroom` bytes, or pauses
+    that are computed where links are long (`computed`)."""
+    pause_period: int = 10_000_000
+    """ps between computed pauses: Bifrost, ICNP 2023."""
     pause_quanta: int = 0
     """Quanta of 512 bit times that a pause lasts; 0: until it is taken back."""
     pause_response: int = 0

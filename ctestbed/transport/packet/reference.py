@@ -13,6 +13,7 @@ from typing import Final
 import numpy as np
 
 from ctestbed.core.interrupt import Wish, wish_to_stop
+from ctestbed.transport.packet.computed import computed_limits
 from ctestbed.transport.packet.credits import buffers
 from ctestbed.transport.packet.kernels_layout import NEVER
 from ctestbed.transport.packet.laws import Tuning, tune
@@ -31,7 +32,7 @@ from ctestbed.transport.packet.problem import (
 from ctestbed.transport.packet.reference_control import make_law
 from ctestbed.transport.packet.reference_ends import Ends
 from ctestbed.transport.packet.reference_harm import do_harm, fate_of
-from ctestbed.transport.packet.reference_hold import give_credit, next_word, who_waits
+from ctestbed.transport.packet.reference_hold import give_credit, look_ahead, next_word, who_waits
 from ctestbed.transport.packet.reference_state import Flow, Frame, Node, Port, Queue, Wait, mix
 
 WAKE: Final = 0
@@ -56,11 +57,13 @@ class Simulation(Ends):
         self.ports: dict[int, Port] = {}
         self.now = self.last = self.lost = self.trimmed = self.data_hops = self.control_hops = 0
         self.perished = self.erred = 0
+        limits = computed_limits(network, limits, settings)
         links = set(network.links.tolist())
         for link in sorted(links | {link ^ 1 for link in links}):
             self._add_port(network, limits, link)
         if settings.flow_control == "cbfc":
             give_credit(self.ports, buffers(network, limits), settings.lossless)
+        look_ahead(self.ports, network, settings)
         do_harm(self.ports, settings.harm or no_harm())
         tuning = tune(network, flows, settings)
         self.flows = [self._add_flow(tuning, network, flows, f) for f in range(len(flows.sizes))]
@@ -233,7 +236,7 @@ class Simulation(Ends):
     def _arrive(self, port: Port, frame: Frame) -> None:
         if frame.kind == "pause":
             for klass, stop in sorted(frame.orders.items()):
-                self._heed(port.queues[klass], stop=stop)
+                self._heed(port.queues[klass], frame.lasts, stop=stop)
             self._serve(port)
         elif frame.kind == "credit":
             queue = port.queues[frame.klass]
@@ -287,7 +290,7 @@ class Simulation(Ends):
         else:
             self._acknowledge(frame.flow, frame)
 
-    def _heed(self, queue: Queue, *, stop: bool) -> None:
+    def _heed(self, queue: Queue, span: int, *, stop: bool) -> None:
         settings = self.settings
         if not stop or queue.paused_until <= self.now:
             queue.paused += max(0, min(self.now, queue.paused_until) - queue.paused_from)
@@ -295,8 +298,8 @@ class Simulation(Ends):
             queue.paused_until = self.now
         if stop:
             bits = settings.pause_quanta * BIT_TIMES_OF_QUANTUM
-            lasts = settings.pause_response + bits * PS_PER_SECOND // queue.port.rate
-            queue.paused_until = self.now + lasts if bits else NEVER
+            span = span or bits * PS_PER_SECOND // queue.port.rate
+            queue.paused_until = self.now + settings.pause_response + span if span else NEVER
 
     def _threshold(self, node: Node, queue: Queue) -> int:
         share, of = self.settings.alpha
@@ -326,11 +329,21 @@ class Simulation(Ends):
             frame.trimmed, frame.size = True, self.settings.control
             out.control.append(frame)
         else:
+            self._note_arrival(queue, frame.size)
             frame.entered = queue
             self._enqueue(out.queues[frame.klass], frame)
         self._serve(out)
         if queue.off and not paused_before and port is not out:
             self._set_wake(port, self.now)
+
+    def _note_arrival(self, queue: Queue, size: int) -> None:
+        """Count what came by a long link; have the first after a rest answered at once."""
+        ahead = queue.ahead
+        if ahead is not None:
+            if ahead.next == NEVER:
+                ahead.flight, ahead.next = ahead.first, self.now
+                self._set_timer(queue.port, self.now)
+            ahead.came += size
 
     def _admit(self, queue: Queue, leaving: Queue, size: int) -> bool:
         node, settings = queue.port.node, self.settings

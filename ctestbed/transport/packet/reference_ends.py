@@ -7,6 +7,7 @@ from typing import Final
 from ctestbed.transport.packet.kernels_layout import NEVER
 from ctestbed.transport.packet.problem import PacketSettings
 from ctestbed.transport.packet.reference_control import RCCLaw
+from ctestbed.transport.packet.reference_hold import compute_pause
 from ctestbed.transport.packet.reference_state import Flow, Frame, Node, Port, Queue, mix
 
 PS_PER_SECOND: Final = 10**12
@@ -176,12 +177,21 @@ class Ends(ABC):
                 self._set_window(flow)
                 self._enter_ring(flow)
             self._set_timer(port, flow.deadline)
+        self._speak(port)
+        self._pull(port)
+
+    def _speak(self, port: Port) -> None:
+        """Say again the pauses that are about to run out, and compute those that are due."""
         for queue in port.queues:
             if queue.off and queue.ask_at <= self.now:
                 self._ask(queue)
             else:
                 self._set_timer(port, queue.ask_at)
-        self._pull(port)
+        for queue in port.queues:
+            if compute_pause(queue, self.settings, self.now):
+                port.asks.add(queue.klass)
+            if queue.ahead is not None:
+                self._set_timer(port, queue.ahead.next)
 
     def _be_pulled(self, flow: Flow, number: int) -> None:
         """Take a credit at the sender."""

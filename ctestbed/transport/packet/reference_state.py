@@ -35,8 +35,22 @@ class Frame:
     entered: "Queue | None" = None
     telemetry: list[tuple[int, int, int]] = field(default_factory=list)
     """HPCC: of each switch that it left, bytes that then waited and had been sent, and when."""
+    lasts: int = 0
+    """Of a computed pause: how long, ps."""
     orders: dict[int, bool] = field(default_factory=dict)
     """Of a pause: which classes hear, and if they must stop. Of credit, `number` is the limit."""
+
+
+@dataclass(slots=True)
+class Ahead:
+    """What the receiver of a long link knows of a class, as in `computed`; bytes and ps."""
+
+    period: int
+    first: int
+    next: int = NEVER
+    flight: int = 0
+    came: int = 0
+    pause: int = 0
 
 
 @dataclass(slots=True)
@@ -71,6 +85,7 @@ class Queue:
     freed: int = 0
     said: int = 0
     first_drop: int = NEVER
+    ahead: "Ahead | None" = None
 
     def has_credit(self, size: int) -> bool:
         """Whether the peer has vouched for this class's next `size` bytes."""
