@@ -268,16 +268,17 @@ def _expect(run: _Run) -> None:
 
 def _attest(run: _Run) -> None:
     from ctestbed.bench.trust import attest_demonstration
-    from ctestbed.tee.platforms import require_built
+    from ctestbed.tee.platforms import require_platform
 
     section = run.loaded.testbed.confidential
     assert section is not None  # noqa: S101 - the step exists only where the section does
     where = run.loaded.document.where(("confidential", "platform"))
-    require_built(section.platform, where)
+    require_platform(section.platform, where)
     if section.platform != "csv":
         raise InputError(
             "CTB-B008",
-            f"a VM of platform {section.platform!r} has no evidence, so it cannot be attested",
+            f"a VM of platform {section.platform!r} has no evidence in this version, so it cannot"
+            " be attested",
             where=where,
             hint="`platform: csv` can",
         )

@@ -11,9 +11,9 @@ app = noun_app("cvm", help="Launch, list, show and stop confidential VMs.")
 
 
 def _complete_platform(incomplete: str) -> list[str]:
-    from ctestbed.tee.names import BUILT
+    from ctestbed.tee.names import PLATFORMS
 
-    return [name for name in BUILT if name.startswith(incomplete)]
+    return [name for name in PLATFORMS if name.startswith(incomplete)]
 
 
 VMArgument: TypeAlias = Annotated[
@@ -22,7 +22,7 @@ VMArgument: TypeAlias = Annotated[
 
 
 @command(app, "launch", example="ctestbed cvm launch --platform csv --name a")
-def launch(
+def launch(  # noqa: PLR0917 - one per option
     name: Annotated[
         str, typer.Option("--name", metavar="NAME", help="Name of the VM: a-z, 0-9, - and _.")
     ],
@@ -31,7 +31,7 @@ def launch(
         typer.Option(
             "--platform",
             metavar="PLATFORM",
-            help="csv, or plain for no protection.",
+            help="csv, csv2, csv3, sev, sev-es, snp, tdx, cca, virtcca; plain for no protection.",
             autocompletion=_complete_platform,
         ),
     ] = "csv",
@@ -43,8 +43,15 @@ def launch(
         typer.Option("--image", metavar="FILE", help="Initial image; a built-in one otherwise."),
     ] = None,
     allow_debug: Annotated[
-        bool, typer.Option("--allow-debug", help="Let the host decrypt memory (clears NODBG).")
+        bool, typer.Option("--allow-debug", help="Let the host decrypt memory, by the policy.")
     ] = False,
+    vcpus: Annotated[
+        int, typer.Option("--vcpus", min=1, max=512, help="Virtual CPUs, measured where they are.")
+    ] = 1,
+    switches: Annotated[
+        list[str] | None,
+        typer.Option("--with", metavar="SWITCH", help="A mitigation of the platform, repeatable."),
+    ] = None,
     seed: Annotated[
         int | None,
         typer.Option(
@@ -53,7 +60,7 @@ def launch(
     ] = None,
     state_dir: StateDirOption = None,
 ) -> Reply:
-    """Launch a confidential VM: load, encrypt and measure its image."""
+    """Launch a confidential VM by its platform's own commands: load, measure, protect."""
     from ctestbed.core.errors import Where
     from ctestbed.core.units import parse_size
     from ctestbed.tee.commands import LaunchRequest, run_launch
@@ -65,6 +72,8 @@ def launch(
         memory=parse_size(memory, Where(pointer="--memory")),
         image=image,
         allow_debug=allow_debug,
+        vcpus=vcpus,
+        switches=tuple(switches or ()),
         seed=seed,
     )
     return Reply(run_launch(request))

@@ -4,9 +4,11 @@ import errno
 import os
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Final
+
+from typing_extensions import Buffer
 
 from ctestbed.core.errors import CtestbedError, EnvironmentLacksError, InputError, Where
 
@@ -176,13 +178,18 @@ def _write_special(path: Path, content: bytes) -> None:
         raise unwritable(path, error) from error
 
 
-def write_atomic(path: Path, content: bytes, *, mode: int) -> None:
-    """Write to a temporary file beside `path`, flush it to disk, then rename it into place."""
+def write_atomic(path: Path, content: bytes | Iterable[Buffer], *, mode: int) -> None:
+    """Write to a temporary file beside `path`, flush it to disk, then rename it into place.
+
+    `content` may come in parts, so that what is large is never held twice.
+    """
+    parts = [content] if isinstance(content, bytes) else content
     temporary: str | None = None
     try:
         handle, temporary = tempfile.mkstemp(prefix=f".{path.name[:64]}.", dir=path.parent)
         with os.fdopen(handle, "wb") as stream:
-            stream.write(content)
+            for part in parts:
+                stream.write(part)
             stream.flush()
             os.fchmod(stream.fileno(), mode)
             os.fsync(stream.fileno())

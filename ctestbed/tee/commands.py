@@ -10,12 +10,13 @@ from typing_extensions import TypedDict
 
 from ctestbed.core.errors import InputError, Where
 from ctestbed.core.result import Finding, InputFile, Result
-from ctestbed.evidence.csv_report import policy_flags
+from ctestbed.tee.controller.replies import PAGE_SIZE, ReplyKind
 from ctestbed.tee.host import load_records, prepare_machine, resume_vm
-from ctestbed.tee.images import load_image, require_memory
+from ctestbed.tee.images import load_image, require_memory, require_vcpus
 from ctestbed.tee.machine import VM, Machine
-from ctestbed.tee.memory import PAGE_SIZE
-from ctestbed.tee.platforms import load_profile
+from ctestbed.tee.mitigations import Mitigation, parse_mitigations
+from ctestbed.tee.platforms import Profile, load_profile
+from ctestbed.tee.policies import policy_flags, with_debug
 from ctestbed.tee.records import (
     DAMAGED,
     VMRecord,
@@ -34,7 +35,8 @@ DEFAULT_MEMORY: Final = 64 * 2**20
 class LaunchRequest:
     """Launch a VM. `image` is a file, `-`, or None for the built-in one; `memory` is bytes.
 
-    `seed` makes the emulated machine of an empty state directory repeatable.
+    `switches` are mitigations of the platform's profile. `seed` makes the emulated machine of
+    an empty state directory repeatable.
     """
 
     state_dir: Path
@@ -43,6 +45,8 @@ class LaunchRequest:
     memory: int = DEFAULT_MEMORY
     image: str | None = None
     allow_debug: bool = False
+    vcpus: int = 1
+    switches: tuple[str, ...] = ()
     seed: int | None = None
 
 
@@ -78,7 +82,10 @@ class ImageData(TypedDict):
 
 
 class VMData(TypedDict):
-    """What is fixed at launch. `memory` is bytes; `asid` is the key slot, 0 for none."""
+    """What is fixed at launch. `memory` is bytes; `asid` is the key slot, 0 for none.
+
+    `commands` is the platform's own launch sequence, `switches` the mitigations that are on.
+    """
 
     name: str
     platform: str
@@ -88,6 +95,9 @@ class VMData(TypedDict):
     policy_flags: list[str]
     measurement: str
     image: ImageData
+    vcpus: int
+    switches: list[str]
+    commands: list[str]
 
 
 class ListData(TypedDict):
@@ -97,10 +107,15 @@ class ListData(TypedDict):
 
 
 class ViewData(TypedDict):
-    """The same bytes of guest page 0 as two parties see them; entropy in bits per byte."""
+    """The same bytes of guest page 0 as two parties see them; entropy in bits per byte.
+
+    `host_answer` says what the host got: data, ciphertext, a fixed pattern or the fault, in which
+    case it saw no byte.
+    """
 
     address: int
     length: int
+    host_answer: str
     host: str
     guest: str
     host_entropy: float
@@ -115,6 +130,9 @@ class ShowData(VMData):
     touched: int
     cipher: str
     host_read: str
+    integrity: str
+    ownership: str
+    save_area: str
     view: ViewData
     root_fingerprint: str | None
     seeded: bool
@@ -136,7 +154,11 @@ def run_launch(request: LaunchRequest) -> Result:
     """
     require_vm_name(request.name)
     profile = load_profile(request.platform)
+    switches = _switches(request, profile)
+    if request.allow_debug:
+        with_debug(profile.platform, profile.launch.default_policy.value)
     require_memory(request.memory, PAGE_SIZE)
+    require_vcpus(request.vcpus)
     image = load_image(request.image, request.memory)
     state = StateDirectory(request.state_dir)
     with state.exclusive():
@@ -147,10 +169,16 @@ def run_launch(request: LaunchRequest) -> Result:
                 where=Where(file=str(state.path)),
                 hint=f"stop it first (`ctestbed cvm stop {request.name}`), or use another name",
             )
-        machine = prepare_machine(state, profile, request.seed)
-        vm = machine.launch(request.name, request.memory, image, allow_debug=request.allow_debug)
-        save_vm(state, vm.record, vm.frames())
-    inputs = () if request.image is None else (InputFile.of(image.name, image.content),)
+        machine = prepare_machine(state, profile, request.seed, switches)
+        vm = machine.launch(
+            request.name,
+            request.memory,
+            image,
+            allow_debug=request.allow_debug,
+            vcpus=request.vcpus,
+        )
+        save_vm(state, vm.record, vm.frame_data())
+    inputs = () if request.image is None else (InputFile(image.name, image.sha256),)
     run = {"state_dir": str(state.path)}
     if machine.chip is not None:
         run |= {"root_fingerprint": machine.chip.root_fingerprint}
@@ -163,9 +191,22 @@ def run_launch(request: LaunchRequest) -> Result:
     )
 
 
+def _switches(request: LaunchRequest, profile: Profile) -> list[Mitigation]:
+    switches = parse_mitigations(
+        list(request.switches), [str(name) for name in profile.switches], profile.platform
+    )
+    if Mitigation.FRESHNESS in switches:
+        raise InputError(
+            "CTB-M079",
+            "a VM with freshness cannot be kept between commands: its counters are in no file",
+            hint="freshness is for experiments that run in one process",
+        )
+    return switches
+
+
 def _seeded_notes(machine: Machine, request: LaunchRequest) -> tuple[Finding, ...]:
     """Say so where a VM's keys can be derived again although nobody asked for a seed."""
-    if machine.chip is None or not machine.chip.entropy.seeded or request.seed is not None:
+    if not machine.entropy.seeded or request.seed is not None:
         return ()
     message = (
         "this state directory's emulated machine was made from a seed, so every key of the VM "
@@ -198,12 +239,15 @@ def run_show(request: ShowRequest) -> Result:
         **_vm_data(vm.record),
         "title": machine.profile.title,
         "base": vm.record.base,
-        "touched": PAGE_SIZE * sum(count for _, count in vm.record.frames),
-        "cipher": f"{memory.cipher.value}-{memory.mode.value}" if memory.encrypts else "none",
+        "touched": vm.record.touched,
+        "cipher": memory.engine,
         "host_read": memory.host_read.value,
+        "integrity": memory.integrity.value,
+        "ownership": memory.ownership.value,
+        "save_area": machine.profile.guest.save_area.value,
         "view": _view(vm),
         "root_fingerprint": None if chip is None else chip.root_fingerprint,
-        "seeded": chip is not None and chip.entropy.seeded,
+        "seeded": machine.entropy.seeded,
     }
     return Result("ctestbed.cvm.show/1", data, run={"state_dir": str(state.path)})
 
@@ -235,23 +279,29 @@ def _vm_data(record: VMRecord) -> VMData:
         "memory": record.memory,
         "asid": record.asid,
         "policy": record.policy,
-        "policy_flags": policy_flags(record.policy),
+        "policy_flags": policy_flags(record.platform, record.policy),
         "measurement": record.measurement,
         "image": {
             "name": record.image.name,
             "size": record.image.size,
             "sha256": record.image.sha256,
         },
+        "vcpus": record.vcpus,
+        "switches": [str(switch) for switch in record.switches],
+        "commands": load_profile(record.platform).launch.commands.value,
     }
 
 
 def _view(vm: VM) -> ViewData:
     """Put the two views of guest page 0 side by side: its start in hex, the whole's entropy."""
     length = min(PAGE_SIZE, vm.record.image.size)
-    host, guest = vm.host_view(0, length), vm.memory.read(0, length)
+    reply, guest = vm.host_reply(0, length), vm.memory.read(0, length)
+    host = reply.data
+    shared = vm.record.asid == 0 and reply.kind is ReplyKind.DATA
     return {
         "address": 0,
         "length": length,
+        "host_answer": str(reply.fault or ("plaintext" if shared else reply.kind)),
         "host": host[:SAMPLE_BYTES].hex(),
         "guest": guest[:SAMPLE_BYTES].hex(),
         "host_entropy": entropy_of(host),
@@ -261,5 +311,7 @@ def _view(vm: VM) -> ViewData:
 
 def entropy_of(data: bytes) -> float:
     """Return the Shannon entropy of the bytes' distribution, in bits per byte (0 to 8)."""
+    if not data:
+        return 0.0
     shares = [count / len(data) for count in Counter(data).values()]
     return round(sum(share * log2(1 / share) for share in shares), 3)

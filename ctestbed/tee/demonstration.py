@@ -4,11 +4,11 @@ from dataclasses import dataclass
 from typing import Final
 
 from ctestbed.evidence.csv_report import dump_report
+from ctestbed.tee.controller.replies import PAGE_SIZE
 from ctestbed.tee.csv_vendor import make_chip
 from ctestbed.tee.entropy import Entropy
 from ctestbed.tee.images import DEMO_SIZE, demo_image, require_memory
 from ctestbed.tee.machine import Machine
-from ctestbed.tee.memory import PAGE_SIZE
 from ctestbed.tee.platforms import load_profile
 
 DEFAULT_MEMORY: Final = 64 * 2**20

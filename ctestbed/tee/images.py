@@ -1,6 +1,8 @@
 """What a VM is launched from: a file, or the built-in demonstration image."""
 
 from dataclasses import dataclass
+from functools import cached_property
+from hashlib import sha256
 from itertools import cycle, islice
 from typing import Final
 
@@ -10,14 +12,15 @@ from ctestbed.core.units import format_size
 
 DEMO_NAME: Final = "builtin:demo"
 DEMO_SIZE: Final = 64 * 2**10
-MAX_IMAGE_BYTES: Final = 2**30
+MAX_IMAGE_BYTES: Final = 2**32
+MAX_VCPUS: Final = 512
 BLOCK_SIZE: Final = 16
 """Launch commands work on whole cipher blocks, so an image is padded with zeros to these."""
 
 _DEMO_LINE: Final = b"ctestbed demonstration guest: this page is private, and plain text.\n"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Image:
     """An initial image: the name its user gave it, and its bytes."""
 
@@ -27,7 +30,13 @@ class Image:
     @property
     def padded(self) -> bytes:
         """The bytes as they are loaded and measured."""
-        return self.content + bytes(-len(self.content) % BLOCK_SIZE)
+        rest = -len(self.content) % BLOCK_SIZE
+        return self.content + bytes(rest) if rest else self.content
+
+    @cached_property
+    def sha256(self) -> str:
+        """The digest of the bytes as its user gave them, in hex."""
+        return sha256(self.content).hexdigest()
 
 
 def demo_image(size: int = DEMO_SIZE) -> Image:
@@ -59,6 +68,17 @@ def load_image(name: str | None, memory: int) -> Image:
             hint="name a kernel or firmware image, or leave --image out for the built-in one",
         )
     return Image(name or DEMO_NAME, content)
+
+
+def require_vcpus(count: int) -> int:
+    """Return a number of virtual CPUs if a VM can have so many: 1 to 512."""
+    if not 1 <= count <= MAX_VCPUS:
+        raise InputError(
+            "CTB-M084",
+            f"a VM cannot have {count} virtual CPUs",
+            hint=f"use 1 to {MAX_VCPUS}",
+        )
+    return count
 
 
 def require_memory(size: int, page: int) -> int:

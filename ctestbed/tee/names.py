@@ -14,4 +14,3 @@ PLATFORMS: Final = (
     "virtcca",
     "plain",
 )
-BUILT: Final = ("csv", "plain")

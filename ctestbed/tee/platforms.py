@@ -1,20 +1,22 @@
-"""The platforms, and the facts of those that are built: `attest/platforms/NAME.yaml`."""
+"""The platforms and their facts: `attest/platforms/NAME.yaml`."""
 
 from functools import cache
-from typing import Annotated, Generic, Literal, TypeVar
+from typing import Annotated, Generic, Literal, TypeAlias, TypeVar
 
 from pydantic import Field, model_validator
 
 from ctestbed.core.data import data_directory
-from ctestbed.core.errors import EnvironmentLacksError, InputError, Where
+from ctestbed.core.errors import InputError, Where
 from ctestbed.core.files import read_input
 from ctestbed.core.names import did_you_mean
 from ctestbed.core.spec import SpecModel, validate_model
 from ctestbed.core.yamlfile import load_yaml
-from ctestbed.tee.names import BUILT, PLATFORMS
+from ctestbed.tee.mitigations import Mitigation
+from ctestbed.tee.names import PLATFORMS
 
 ValueT = TypeVar("ValueT")
 _Text = Annotated[str, Field(min_length=1)]
+_Switch = Annotated[str, Field(pattern=f"^({'|'.join(Mitigation)})$")]
 
 
 class Fact(SpecModel, Generic[ValueT]):
@@ -31,29 +33,65 @@ class Fact(SpecModel, Generic[ValueT]):
         return self
 
 
+Ownerships: TypeAlias = Literal[
+    "none",
+    "RMP",
+    "PAMT + Secure EPT",
+    "CSV3 isolation",
+    "granule protection table",
+    "TrustZone partition",
+]
+
+
 class MemoryFacts(SpecModel):
     """How the memory controller treats a guest's private pages, and what a host gets of them."""
 
-    cipher: Fact[Literal["SM4", "none"]]
-    mode: Fact[Literal["XTS", "none"]]
-    standard: Fact[Literal["GB/T 17964-2021", "none"]]
-    tweak: Fact[Literal["physical address of the 4 KiB page", "none"]]
-    integrity: Fact[Literal["none"]]
-    host_read: Fact[Literal["ciphertext", "plaintext"]]
-    host_write: Fact[Literal["allowed"]]
+    cipher: Fact[Literal["SM4", "AES-128", "AES-256", "none"]]
+    mode: Fact[Literal["XTS", "XE", "XEX", "none"]]
+    standard: Fact[Literal["GB/T 17964-2021", "IEEE 1619", "none"]]
+    tweak: Fact[
+        Literal[
+            "physical address of the 4 KiB page",
+            "constants per bit of the physical address",
+            "none",
+        ]
+    ]
+    integrity: Fact[Literal["none", "MAC and owner bit"]]
+    ownership: Fact[Ownerships]
+    host_read: Fact[Literal["ciphertext", "plaintext", "fixed pattern", "fault"]]
+    host_write: Fact[Literal["allowed", "fault", "poison"]]
     key_slots: Fact[Annotated[int, Field(ge=0, le=2**16)]]
+    slot_name: Fact[_Text]
+    key_scope: Fact[Literal["guest", "world", "none"]]
+    accepted_devices: Fact[bool]
 
     @property
     def encrypts(self) -> bool:
         """Whether private pages are encrypted at all."""
         return self.cipher.value != "none"
 
+    @property
+    def engine(self) -> str:
+        """The cipher and mode in one word."""
+        return f"{self.cipher.value}-{self.mode.value}" if self.encrypts else "none"
+
+
+class GuestFacts(SpecModel):
+    """Register save areas, states of pages, what a host may inject, and policy bits."""
+
+    save_area: Fact[Literal["in clear", "encrypted, checked at entry", "a page of the guest"]]
+    page_states: Fact[list[str]]
+    exceptions_injectable: Fact[bool]
+    debug: Fact[_Text]
+    migration: Fact[_Text]
+    versioned_keys: Fact[bool]
+
 
 class LaunchFacts(SpecModel):
     """How the initial image is measured."""
 
     commands: Fact[list[str]]
-    digest: Fact[Literal["SM3", "SHA-256"]]
+    digest: Fact[Literal["SM3", "SHA-256", "SHA-384"]]
     input: Fact[_Text]
     default_policy: Fact[Annotated[int, Field(ge=0, lt=2**32)]]
 
@@ -69,11 +107,13 @@ class EvidenceFacts(SpecModel):
 class Profile(SpecModel):
     """A platform profile."""
 
-    platform: Literal["csv", "plain"]
+    platform: Annotated[str, Field(pattern=f"^({'|'.join(PLATFORMS)})$")]
     title: _Text
     memory: MemoryFacts
+    guest: GuestFacts
     launch: LaunchFacts
     evidence: EvidenceFacts
+    switches: dict[_Switch, Fact[str]]
 
 
 def load_profile(name: str) -> Profile:
@@ -81,29 +121,31 @@ def load_profile(name: str) -> Profile:
 
     Raises:
         InputError: no such platform, or a profile file that does not fit its model.
-        EnvironmentLacksError: the platform is planned, but this version does not have it.
     """
-    require_built(name)
+    require_platform(name)
     return _load(name)
 
 
-def require_built(name: str, where: Where | None = None) -> None:
-    """Refuse a platform that this version does not have; `where` is what asks for it.
+def engine_key_size(profile: Profile) -> int:
+    """Return how many bytes a platform's memory key has."""
+    size = {"none": 0, "SM4": 16, "AES-128": 16, "AES-256": 32}[profile.memory.cipher.value]
+    return 2 * size if profile.memory.mode.value == "XTS" else size
+
+
+def digest_size(profile: Profile) -> int:
+    """Return how many bytes a platform's launch measurement has."""
+    return 48 if profile.launch.digest.value == "SHA-384" else 32
+
+
+def require_platform(name: str, where: Where | None = None) -> None:
+    """Refuse a platform that there is not; `where` is what asks for it.
 
     Raises:
         InputError: there is no such platform.
-        EnvironmentLacksError: the platform is planned, but this version does not have it.
     """
     if name not in PLATFORMS:
         hint = did_you_mean(name, PLATFORMS)
         raise InputError("CTB-M030", f"there is no platform {name!r}", where=where, hint=hint)
-    if name not in BUILT:
-        raise EnvironmentLacksError(
-            "CTB-M031",
-            f"platform {name!r} is not built yet in this version",
-            where=where,
-            hint=f"built are: {', '.join(BUILT)}",
-        )
 
 
 @cache

@@ -2,23 +2,29 @@
 
 `NAME.json` is one `VMRecord`; `NAME.dram` holds the touched 4 KiB frames, in the order of the
 record's `frames`. The record is written last and removed first, so a VM exists exactly when
-its record does.
+its record does. Records of version 1 (CSV and plain VMs without save areas) are read as they are.
 """
 
 import json
 import re
+from collections.abc import Iterable
 from typing import Annotated, Final, NoReturn
 
 from pydantic import Field, ValidationError
+from typing_extensions import Buffer
 
 from ctestbed.core.errors import InputError, Where
 from ctestbed.core.names import did_you_mean
 from ctestbed.core.spec import SpecModel
-from ctestbed.tee.memory import PAGE_SIZE, PHYSICAL_LIMIT
-from ctestbed.tee.names import BUILT
+from ctestbed.tee.controller.dram import PHYSICAL_LIMIT
+from ctestbed.tee.controller.replies import PAGE_SIZE
+from ctestbed.tee.images import MAX_VCPUS
+from ctestbed.tee.mitigations import Mitigation
+from ctestbed.tee.names import PLATFORMS
+from ctestbed.tee.platforms import digest_size, engine_key_size, load_profile
 from ctestbed.tee.state import StateDirectory
 
-RECORD_VERSION: Final = 1
+RECORD_VERSION: Final = 2
 DAMAGED: Final = "CTB-M022"
 _NAME: Final = re.compile(r"[a-z0-9](?:[a-z0-9_-]{0,61}[a-z0-9])?")
 
@@ -35,23 +41,40 @@ class ImageRecord(SpecModel):
 
 
 class VMRecord(SpecModel):
-    """The schema of `vms/NAME.json`, version 1. Sizes and addresses are bytes.
+    """The schema of `vms/NAME.json`, versions 1 and 2. Sizes and addresses are bytes.
 
     `base` is where guest address 0 lies in DRAM; `asid` is the key slot, 0 for none; `key` is
-    the memory key in hex; `frames` are runs of touched frames: first number, how many.
+    the memory key in hex; `frames` are runs of touched frames: first number, how many. Version 2
+    adds what follows: how many virtual CPUs, how many frames of save areas lie after its
+    memory, runs of `private` frames, and switches of the machine.
     """
 
-    version: Annotated[int, Field(ge=1, le=1)]
+    version: Annotated[int, Field(ge=1, le=2)]
     name: Annotated[str, Field(pattern=f"^{_NAME.pattern}$")]
-    platform: Annotated[str, Field(pattern=f"^({'|'.join(BUILT)})$")]
+    platform: Annotated[str, Field(pattern=f"^({'|'.join(PLATFORMS)})$")]
     memory: _Address
     base: _Address
     asid: Annotated[int, Field(ge=0)]
     policy: Annotated[int, Field(ge=0, lt=2**32)]
-    measurement: _Digest
+    measurement: Annotated[str, Field(pattern=r"^([0-9a-f]{64}|[0-9a-f]{96})$")]
     image: ImageRecord
-    key: Annotated[str, Field(pattern=r"^([0-9a-f]{64})?$", repr=False)]
+    key: Annotated[str, Field(pattern=r"^([0-9a-f]{32}){0,4}$", repr=False)]
     frames: list[tuple[int, int]]
+    vcpus: Annotated[int, Field(ge=0, le=MAX_VCPUS)] = 0
+    save_pages: Annotated[int, Field(ge=0, le=2 * MAX_VCPUS)] = 0
+    private: Annotated[list[tuple[int, int]], Field(default_factory=list)]
+    switches: Annotated[list[Mitigation], Field(default_factory=list)]
+
+    @property
+    def extent(self) -> int:
+        """How much of DRAM it takes, with its save areas."""
+        return self.memory + self.save_pages * PAGE_SIZE
+
+    @property
+    def touched(self) -> int:
+        """How much of the guest's own memory was touched."""
+        last = self.memory // PAGE_SIZE
+        return PAGE_SIZE * sum(max(0, min(count, last - first)) for first, count in self.frames)
 
 
 def require_vm_name(name: str) -> str:
@@ -93,7 +116,7 @@ def load_record(state: StateDirectory, name: str) -> VMRecord:
     if isinstance(version, int) and version > RECORD_VERSION:
         raise InputError(
             "CTB-M023",
-            f"the record of VM {name!r} has version {version}, and this ctestbed reads"
+            f"the record of VM {name!r} has version {version}, and this ctestbed reads 1 to"
             f" {RECORD_VERSION}",
             where=Where(file=_path(state, name, "json")),
             hint="use the ctestbed that launched it, or another --state-dir",
@@ -106,31 +129,41 @@ def load_record(state: StateDirectory, name: str) -> VMRecord:
         _refuse_damaged(state, name, "json", f"{field}: {first['msg']}")
     if record.name != name:
         _refuse_damaged(state, name, "json", f"it is the record of {record.name!r}")
-    if any(
-        first < 0 or count < 1 or (first + count) * PAGE_SIZE > record.memory
-        for first, count in record.frames
-    ):
-        _refuse_damaged(state, name, "json", "its frames lie outside its memory")
+    _require_consistent(state, record)
     return record
 
 
-def load_frames(state: StateDirectory, record: VMRecord) -> dict[int, bytes]:
-    """Read a VM's touched frames, by number from its guest address 0."""
+def _require_consistent(state: StateDirectory, record: VMRecord) -> None:
+    for runs, end in ((record.frames, record.extent), (record.private, record.memory)):
+        for first, count in runs:
+            if first < 0 or count < 1 or (first + count) * PAGE_SIZE > end:
+                reason = "its frames lie outside its memory"
+                _refuse_damaged(state, record.name, "json", reason)
+    profile = load_profile(record.platform)
+    size = engine_key_size(profile)
+    if len(record.measurement) != 2 * digest_size(profile):
+        _refuse_damaged(state, record.name, "json", "its measurement is not one of its platform")
+    if len(record.key) != 2 * size or bool(record.asid) != bool(profile.memory.key_slots.value):
+        _refuse_damaged(state, record.name, "json", "its key is not one of its platform")
+    if record.asid > profile.memory.key_slots.value:
+        _refuse_damaged(state, record.name, "json", "its key slot is not one of its platform")
+    if record.save_pages < record.vcpus or not set(record.switches) <= set(profile.switches):
+        _refuse_damaged(state, record.name, "json", "its parts are not those of its platform")
+
+
+def load_frames(state: StateDirectory, record: VMRecord) -> bytes:
+    """Read a VM's touched frames, one after the other, in the order of the record's runs."""
     content = state.read(f"vms/{record.name}.dram")
     expected = PAGE_SIZE * sum(count for _, count in record.frames)
     if content is None or len(content) != expected:
         held = "absent" if content is None else f"{len(content)} bytes long"
         _refuse_damaged(state, record.name, "dram", f"it is {held}, not {expected} bytes")
-    numbers = (number for first, count in record.frames for number in range(first, first + count))
-    return {
-        number: content[index * PAGE_SIZE : (index + 1) * PAGE_SIZE]
-        for index, number in enumerate(numbers)
-    }
+    return content
 
 
-def save_vm(state: StateDirectory, record: VMRecord, frames: dict[int, bytes]) -> None:
+def save_vm(state: StateDirectory, record: VMRecord, frames: Iterable[Buffer]) -> None:
     """Write memory, then record; if the record cannot be written, no VM and no memory is left."""
-    state.write(f"vms/{record.name}.dram", b"".join(frames[number] for number in sorted(frames)))
+    state.write(f"vms/{record.name}.dram", frames)
     try:
         state.write(f"vms/{record.name}.json", record.model_dump_json(indent=1).encode() + b"\n")
     except BaseException:

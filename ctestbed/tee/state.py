@@ -2,6 +2,7 @@
 
     STATE/lock                  held while anything changes
     STATE/machines/csv.json     the emulated chip: its keys, certificates, serial number
+    STATE/machines/NAME.json    another platform's machine: its seed or its own secret
     STATE/roots/csv/hrk.cert    the root certificate that its chain ends in
     STATE/vms/NAME.json         a VM's record (see records.py), written last: it makes the VM
     STATE/vms/NAME.dram         the touched frames of its memory, as DRAM holds them
@@ -16,10 +17,12 @@ import fcntl
 import os
 import stat
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
+
+from typing_extensions import Buffer
 
 from ctestbed.core.errors import EnvironmentLacksError, Where
 from ctestbed.core.files import exists, unwritable, write_atomic
@@ -93,8 +96,8 @@ class StateDirectory:
                 hint="check its owner and permissions, or use another --state-dir",
             ) from error
 
-    def write(self, name: str, content: bytes) -> None:
-        """Write a file atomically, for this user only."""
+    def write(self, name: str, content: bytes | Iterable[Buffer]) -> None:
+        """Write a file atomically, for this user only; `content` may come in parts."""
         path = self.path / name
         self._make(Path(name).parent)
         write_atomic(path, content, mode=FILE_MODE)

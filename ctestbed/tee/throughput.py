@@ -5,7 +5,11 @@ from typing import Final
 
 from ctestbed.core.result import Better, Metric
 from ctestbed.core.timing import median, median_interval, sample_rates
-from ctestbed.tee.memory import KEY_SIZE, PAGE_SIZE, GuestMemory, KeySlots, MemoryController
+from ctestbed.tee.controller.controller import MemoryController, Parts
+from ctestbed.tee.controller.engine import XTSByPage
+from ctestbed.tee.controller.guest import GuestMemory
+from ctestbed.tee.controller.keys import KeySlots
+from ctestbed.tee.controller.replies import PAGE_SIZE
 
 DEFAULT_SIZE: Final = 8 * 2**20
 DEFAULT_ROUNDS: Final = 9
@@ -21,10 +25,10 @@ def measure_throughput(
     with the interval between order statistics that holds the true median 95 times in 100.
     """
     size = max(size // PAGE_SIZE, 1) * PAGE_SIZE
-    keys = KeySlots(1)
-    keys.install(1, bytes(range(KEY_SIZE)))
-    controller = MemoryController(keys)
-    private = GuestMemory(controller, asid=1, base=0, size=size)
+    engine = XTSByPage("SM4")
+    keys = KeySlots(1, engine.key_size)
+    keys.install(1, bytes(range(engine.key_size)))
+    private = GuestMemory(MemoryController(Parts(keys, engine)), slot=1, base=0, size=size)
     data = bytes(range(256)) * (size // 256)
     jobs: dict[str, Callable[[], object]] = {
         "memory.sm4_xts.throughput": lambda: private.write(0, data),

@@ -10,9 +10,8 @@ import pytest
 from ctestbed.bench import testbed_run
 from ctestbed.bench.commands import BenchRequest, run_bench, run_list
 from ctestbed.core.data import data_directory
-from ctestbed.core.errors import EnvironmentLacksError, ExitCode, InputError
+from ctestbed.core.errors import ExitCode, InputError
 from ctestbed.core.result import UNKNOWN, Result
-from ctestbed.tee.platforms import load_profile
 from ctestbed.topology.load import builtin_testbeds
 from ctestbed.transport.problem import UNFINISHED, FlowOutcome, FlowProblem
 from tests.cli.shell import process
@@ -137,13 +136,11 @@ def test_what_cannot_be_run_is_refused(tmp_path: Path, change: tuple[str, str], 
 
 
 @pytest.mark.parametrize("platform", ["csv3", "sev", "snp", "tdx", "cca", "virtcca"])
-def test_an_unbuilt_platform_is_refused_as_at_launch(tmp_path: Path, platform: str) -> None:
-    with pytest.raises(EnvironmentLacksError) as caught:
+def test_a_platform_without_evidence_yet_is_refused(tmp_path: Path, platform: str) -> None:
+    with pytest.raises(InputError) as caught:
         run(edited(tmp_path, ("platform: csv", f"platform: {platform}")))
-    with pytest.raises(EnvironmentLacksError) as launched:
-        load_profile(platform)
-    assert caught.value.code == launched.value.code == "CTB-M031"
-    assert caught.value.exit_code == launched.value.exit_code == ExitCode.ENVIRONMENT
+    assert caught.value.code == "CTB-B008"
+    assert caught.value.exit_code == ExitCode.INPUT
     assert caught.value.where is not None
     assert caught.value.where.pointer == "confidential.platform"
 

@@ -11,13 +11,15 @@ from hypothesis import strategies as st
 from ctestbed.core.errors import EnvironmentLacksError, InputError, PolicyRefusedError
 from ctestbed.evidence.csv_certificate import dump_chip_certificate, dump_root_certificate
 from ctestbed.evidence.csv_report import dump_report
+from ctestbed.tee.assemble import build_controller
+from ctestbed.tee.controller.controller import MemoryController
+from ctestbed.tee.controller.replies import HOST
 from ctestbed.tee.csv_platform import AttestationRequest, CSVFirmware
 from ctestbed.tee.csv_vendor import CSVChip, dump_chip, load_chip, make_chip
 from ctestbed.tee.demonstration import demonstrate_csv
 from ctestbed.tee.entropy import Entropy
 from ctestbed.tee.images import Image, demo_image
 from ctestbed.tee.machine import Machine
-from ctestbed.tee.memory import KeySlots, MemoryController
 from ctestbed.tee.platforms import load_profile
 from tests.shared import shared_data
 from tests.tee import csv_oracle as oracle
@@ -27,15 +29,20 @@ NODBG = 1
 
 
 def make_firmware() -> tuple[CSVFirmware, MemoryController]:
-    keys = KeySlots(4)
-    controller = MemoryController(keys)
-    return CSVFirmware(make_chip(Entropy(1)), controller, keys), controller
+    controller = build_controller(load_profile("csv"), bytes(32))
+    return CSVFirmware(make_chip(Entropy(1)), controller), controller
+
+
+def start(firmware: CSVFirmware, policy: int = 0, seed: int = 1) -> int:
+    handle = firmware.launch_start(policy, Entropy(seed, "vm"))
+    firmware.activate(handle, 1)
+    return handle
 
 
 def launched(image: bytes = b"guest image 0123", policy: int = NODBG) -> CSVFirmware:
     firmware, controller = make_firmware()
-    controller.write_raw(0, image)
-    firmware.launch_start(1, policy, Entropy(1, "vm"))
+    controller.write(HOST, 0, image)
+    start(firmware, policy)
     firmware.launch_update_data(1, 0, len(image))
     firmware.launch_measure(1)
     firmware.launch_finish(1)
@@ -161,12 +168,12 @@ COMMANDS: dict[str, Callable[[CSVFirmware], object]] = {
     "measure": lambda firmware: firmware.launch_measure(1),
     "finish": lambda firmware: firmware.launch_finish(1),
     "attest": lambda firmware: firmware.attestation(1, AttestationRequest.of(DATA, bytes(16))),
-    "debug": lambda firmware: firmware.debug_decrypt(1, 0, 16),
+    "debug": lambda firmware: firmware.dbg_decrypt(1, 0, 16),
 }
 AFTER = {  # state -> command -> state, from the SEV command set; what is absent is refused
-    "launching": {"update": "launching", "measure": "measured"},
-    "measured": {"finish": "running"},
-    "running": {"attest": "running", "debug": "running"},
+    "LUPDATE": {"update": "LUPDATE", "measure": "LSECRET"},
+    "LSECRET": {"finish": "RUNNING"},
+    "RUNNING": {"attest": "RUNNING", "debug": "RUNNING"},
 }
 
 
@@ -174,16 +181,16 @@ AFTER = {  # state -> command -> state, from the SEV command set; what is absent
 @given(st.lists(st.sampled_from(sorted(COMMANDS)), max_size=7))
 def test_commands_are_taken_in_order_and_refused_out_of_it(commands: list[str]) -> None:
     firmware, _controller = make_firmware()
-    with pytest.raises(InputError, match="no guest"):
+    with pytest.raises(InputError, match="INVALID_GUEST: there is no guest"):
         COMMANDS[commands[0] if commands else "finish"](firmware)
-    firmware.launch_start(1, 0, Entropy(1))
-    state = "launching"
+    start(firmware)
+    state = "LUPDATE"
     for command in commands:
         if command in AFTER[state]:
             COMMANDS[command](firmware)
             state = AFTER[state][command]
         else:
-            with pytest.raises(InputError, match=f"the guest is {state}"):
+            with pytest.raises(InputError, match=f"INVALID_GUEST_STATE: the guest is in {state}"):
                 COMMANDS[command](firmware)
 
 
@@ -192,22 +199,22 @@ def test_the_launch_digest_is_sm3_over_the_data_in_update_order(
     updates: list[tuple[int, int]],
 ) -> None:
     firmware, controller = make_firmware()
-    firmware.launch_start(1, 0, Entropy(1))
+    start(firmware)
     measured = b""
     for block, count in updates:
         data = bytes([block, count]) * (8 * count)
-        controller.write_raw(16 * block, data)
+        controller.write(HOST, 16 * block, data)
         firmware.launch_update_data(1, 16 * block, len(data))
         measured += data
-        assert controller.read_private(1, 16 * block, len(data)) == data
-        assert controller.read_raw(16 * block, len(data)) != data
+        assert controller.load_private(1, 16 * block, len(data)).data == data
+        assert controller.read(HOST, 16 * block, len(data)).data != data
     assert firmware.launch_measure(1) == oracle.sm3(measured)
 
 
 @pytest.mark.parametrize(("address", "length"), [(8, 16), (0, 15), (0, 0), (1, 1)])
 def test_launch_data_is_whole_blocks(address: int, length: int) -> None:
     firmware, _controller = make_firmware()
-    firmware.launch_start(1, 0, Entropy(1))
+    start(firmware)
     with pytest.raises(InputError, match="whole 16-byte blocks"):
         firmware.launch_update_data(1, address, length)
 
@@ -233,17 +240,18 @@ def test_a_request_carries_the_digest_the_facts_give() -> None:
 
 
 def test_debugging_is_as_the_policy_says() -> None:
-    assert launched(policy=0).debug_decrypt(1, 0, 5) == b"guest"
+    assert launched(policy=0).dbg_decrypt(1, 0, 5) == b"guest"
     with pytest.raises(PolicyRefusedError, match="NODBG"):
-        launched(policy=NODBG).debug_decrypt(1, 0, 5)
+        launched(policy=NODBG).dbg_decrypt(1, 0, 5)
 
 
 def test_a_decommissioned_guest_is_gone_with_its_key() -> None:
     firmware = launched()
+    firmware.deactivate(1)
     firmware.decommission(1)
     with pytest.raises(InputError, match="no guest"):
         firmware.attestation(1, AttestationRequest.of(DATA, bytes(16)))
-    firmware.launch_start(1, 0, Entropy(2))
+    assert start(firmware, seed=2) == 2
 
 
 def test_two_reports_of_one_guest_share_no_mask_and_no_mnonce() -> None:
@@ -277,7 +285,7 @@ def test_a_freed_gap_of_memory_is_used_again() -> None:
     )
     again = Machine(profile, None, [high, low])
     assert again.launch("fits", 1 << 16, demo_image()).record.base == middle.base
-    assert again.launch("next", 1 << 16, demo_image()).record.base == high.base + (1 << 16)
+    assert again.launch("next", 1 << 16, demo_image()).record.base == high.base + high.extent
 
 
 def test_physical_memory_ends() -> None:

@@ -208,9 +208,9 @@ DAMAGES: dict[str, tuple[str, Callable[[bytes], bytes]]] = {
     "a deep list": ("json", lambda _: b"[" * 100_000),
     "text as a version": (
         "json",
-        lambda content: content.replace(b'"version": 1', b'"version":"1"'),
+        lambda content: content.replace(b'"version": 2', b'"version":"2"'),
     ),
-    "no version": ("json", lambda content: content.replace(b'"version": 1,', b"")),
+    "no version": ("json", lambda content: content.replace(b'"version": 2,', b"")),
     "an unknown key": ("json", lambda content: content.replace(b"{", b'{"extra": 1,', 1)),
     "another's record": ("json", lambda content: content.replace(b'"a"', b'"c"')),
     "another platform": ("json", lambda content: content.replace(b'"csv"', b'"tdx"')),
@@ -278,13 +278,13 @@ def test_a_newer_record_is_left_alone(tmp_path: Path) -> None:
     launch(tmp_path, "a")
     launch(tmp_path, "b")
     path = tmp_path / "vms" / "a.json"
-    path.write_text('{"version": 2}')
+    path.write_text('{"version": 3}')
     attempts: tuple[Callable[[], object], ...] = (
         lambda: run_show(ShowRequest(tmp_path, "a")),
         lambda: run_stop(StopRequest(tmp_path, "a")),
     )
     for run in attempts:
-        with pytest.raises(InputError, match="has version 2"):
+        with pytest.raises(InputError, match="has version 3"):
             run()
     assert path.exists()
     assert names(tmp_path) == ["b"]

@@ -47,9 +47,12 @@ def show(envelope: Envelope) -> list[Block]:
         ("physical address", f"{data['base']:#x}"),
         ("touched memory", format_size(data["touched"])),
         ("memory cipher", data["cipher"]),
+        ("integrity", data["integrity"]),
+        ("ownership", data["ownership"]),
+        ("register save area", data["save_area"]),
         ("root", "none" if root is None else f"{made} {root}"),
     ]
-    return [Facts(f"VM {data['name']}", tuple(facts)), *_views(data["view"], data["host_read"])]
+    return [Facts(f"VM {data['name']}", tuple(facts)), *_views(data["view"])]
 
 
 def stop(envelope: Envelope) -> list[Block]:
@@ -65,6 +68,8 @@ def _facts(data: dict[str, Any]) -> tuple[tuple[str, str], ...]:
         ("key slot", _slot(data)),
         ("policy", _policy(data)),
         ("image", f"{image['name']} ({format_size(image['size'])})"),
+        ("virtual CPUs", str(data["vcpus"])),
+        *((("switches", ", ".join(data["switches"])),) if data["switches"] else ()),
         ("measurement", data["measurement"]),
     )
 
@@ -81,13 +86,18 @@ def _policy(vm: dict[str, Any]) -> str:
 def _next_step(data: dict[str, Any]) -> list[Block]:
     if data["platform"] == "plain":
         return []
+    if data["platform"] != "csv":
+        return [Text(f"Next: `ctestbed cvm show {data['name']}`.")]
     name = data["name"]
     return [Text(f"Next: `ctestbed evidence make {name} --nonce HEX -o ev.bin`, then verify it.")]
 
 
-def _views(view: dict[str, Any], host_read: str) -> list[Block]:
+def _views(view: dict[str, Any]) -> list[Block]:
     lines = []
-    for party, note in (("host", host_read), ("guest", "plaintext")):
+    for party, note in (("host", view["host_answer"]), ("guest", "plaintext")):
+        if not view[party]:
+            lines.append(f"{party} gets no byte: {note}")
+            continue
         entropy = view[f"{party}_entropy"]
         lines.append(f"{party} sees {note} ({entropy:.3f} bits of entropy per byte)")
         lines += _dump(view["address"], bytes.fromhex(view[party]))

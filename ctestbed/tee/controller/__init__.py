@@ -1,0 +1,1 @@
+"""One memory controller made of parts that can be exchanged: see `controller.py`."""
