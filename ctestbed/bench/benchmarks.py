@@ -34,12 +34,25 @@ def _rates(unit: str, jobs: dict[str, tuple[Callable[[], object], int]]) -> tupl
 
 
 def _memory() -> tuple[Metric, ...]:
-    from ctestbed.crypto.gmssl_oracle import sm4_ecb_encrypt
-    from ctestbed.tee.throughput import RATE_UNIT, measure_throughput
+    from ctestbed.crypto import gmssl_oracle
+    from ctestbed.crypto.throughput import PAGE_SIZE, RATE_UNIT, measure_ciphers
+    from ctestbed.tee.throughput import DEFAULT_SIZE, measure_throughput
 
     key, data = bytes(range(16)), bytes(_SAMPLE)
-    baseline = {"memory.gmssl_sm4.throughput": (lambda: sm4_ecb_encrypt(key, data), _SAMPLE)}
-    return (*measure_throughput(), *_rates(RATE_UNIT, {**baseline}))
+    baselines = _rates(
+        RATE_UNIT,
+        {
+            "memory.gmssl_sm4.throughput": (
+                lambda: gmssl_oracle.sm4_ecb_encrypt(key, data),
+                _SAMPLE,
+            ),
+            "memory.gmssl_sm3.throughput": (
+                lambda: gmssl_oracle.sm3(data[:PAGE_SIZE]),
+                PAGE_SIZE,
+            ),
+        },
+    )
+    return (*measure_ciphers(DEFAULT_SIZE, ROUNDS), *baselines, *measure_throughput())
 
 
 def _attestation() -> tuple[Metric, ...]:

@@ -312,8 +312,10 @@ def _attest(run: _Run) -> None:
 
 
 def _measure_memory(run: _Run) -> None:
-    from ctestbed.tee.throughput import measure_throughput
+    from ctestbed.crypto.throughput import measure_ciphers
+    from ctestbed.tee.throughput import DEFAULT_ROUNDS, measure_throughput
 
     section = run.loaded.testbed.memory
     assert section is not None  # noqa: S101 - the step exists only where the section does
+    run.metrics += measure_ciphers(section.size, DEFAULT_ROUNDS, ["xts"])
     run.metrics += measure_throughput(section.size)

@@ -13,19 +13,19 @@ from ctestbed.tee.throughput import measure_throughput
 def test_every_figure_says_what_it_is() -> None:
     metrics = {metric.name: metric for metric in measure_throughput(64 * 1024, 6)}
     assert list(metrics) == [
-        "memory.sm4_xts.throughput",
+        "memory.guest_write.throughput",
         "memory.plain.throughput",
         "memory.copy.throughput",
-        "memory.sm4_xts.slowdown_over_plain",
-        "memory.sm4_xts.slowdown_over_copy",
+        "memory.guest_write.slowdown_over_plain",
+        "memory.guest_write.slowdown_over_copy",
     ]
     for metric in metrics.values():
         assert (metric.provenance, metric.kind, metric.n) == ("measured", "timed", 6)
         assert not isinstance(metric.value, str)
         assert metric.ci95 is not None
         assert 0 < metric.ci95[0] <= metric.value <= metric.ci95[1]
-    assert metrics["memory.sm4_xts.throughput"].unit == "bytes per CPU second"
-    canonical = metrics["memory.sm4_xts.throughput"].to_dict(canonical=True)
+    assert metrics["memory.guest_write.throughput"].unit == "bytes per CPU second"
+    canonical = metrics["memory.guest_write.throughput"].to_dict(canonical=True)
     assert not {"value", "n", "ci95"} & set(canonical)
 
 
