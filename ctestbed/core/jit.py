@@ -113,6 +113,32 @@ prefetch: Final[Any] = (
 """Ask for the cache line of `rows[row, column]`, which nobody waits for. Indices from 0 on."""
 
 
+def _hint_of_word(typing_context: Any, words: Any, place: Any) -> Any:  # noqa: ARG001
+    """Return the signature and the maker of one prefetch instruction."""
+
+    def generate(context: Any, builder: Any, _signature: Any, values: Any) -> Any:
+        row = context.make_array(words)(context, builder, values[0])
+        at = builder.bitcast(builder.gep(row.data, [values[1]]), ir.IntType(8).as_pointer())
+        word = ir.IntType(32)
+        kind = ir.FunctionType(ir.VoidType(), [at.type, word, word, word])
+        hint = builder.module.declare_intrinsic("llvm.prefetch", [at.type], kind)
+        builder.call(hint, [at, word(int(words.mutable)), word(2), word(1)])
+        return context.get_dummy_value()
+
+    return types.none(words, types.int64), generate
+
+
+def _no_hint_of_word(words: Any, place: Any) -> None:
+    """Do nothing: see `_no_hint`."""
+
+
+prefetch_word: Final[Any] = (
+    _no_hint_of_word if getattr(numba.config, "DISABLE_JIT") else intrinsic(_hint_of_word)  # noqa: B009 - no types
+)
+"""Ask for the cache line of `words[place]`, to write it where words may be written. The place may
+lie past the end: nothing is read."""
+
+
 def inner(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile a function once, for calls from other kernels only; it allocates nothing."""
     compiled: Callable[..., Any] = numba.njit(

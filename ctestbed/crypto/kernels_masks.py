@@ -5,7 +5,7 @@ In memory of a batch, a mask is split: first the first words of all its blocks, 
 
 import numpy as np
 
-from ctestbed.core.jit import inner, kernel, part
+from ctestbed.core.jit import indexed_from_zero, inner, kernel, part
 from ctestbed.crypto.kernels_sm4_rounds import BLOCKS, M8, M16, WORDS
 
 ECB, XTS_IEEE, XTS_GB, TABLE, CTR = 0, 1, 2, 3, 4
@@ -71,6 +71,7 @@ def swap_all(mask):
         mask[at] = swap_bytes(mask[at])
 
 
+@indexed_from_zero
 @inner
 def mask_of(mask, tweaks, table, kind, per_unit, block, count):
     """Write the masks of `count` blocks from number `block` on."""
@@ -94,6 +95,7 @@ def mask_of(mask, tweaks, table, kind, per_unit, block, count):
         swap_all(mask)
 
 
+@indexed_from_zero
 @kernel
 def add_masks(data, result, tweaks, table, kind, per_unit, skip):
     """Write `data`, words of whole blocks, with the masks of `kind` added, to `result`.

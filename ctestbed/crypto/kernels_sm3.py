@@ -6,7 +6,7 @@ Every sum and shift is put back into 32 bits by hand, as numba computes them in 
 
 import numpy as np
 
-from ctestbed.core.jit import kernel, part
+from ctestbed.core.jit import indexed_from_zero, kernel, part
 
 LANES = 32
 """Messages at a time: fewer do not become vector code, more leave the nearest cache."""
@@ -75,6 +75,7 @@ def four_rounds(state, words, constants, turn, early):
         state[128 + lane], state[160 + lane], state[192 + lane], state[224 + lane] = e, f, g, h
 
 
+@indexed_from_zero
 @kernel
 def compress(state, words, constants):
     """Add a block to the state: (8 * LANES); `words` has its 16, and room for 68 (* LANES)."""
@@ -113,6 +114,7 @@ def round_constants():
     return constants
 
 
+@indexed_from_zero
 @kernel
 def digest_all(data, count, size, digests):
     """Write the digests of `count` messages of `size` whole words of 32 bits to `digests`.

@@ -6,7 +6,7 @@ A batch is 16 KiB. How the bits lie, and the circuit that takes the S-box's plac
 
 import numpy as np
 
-from ctestbed.core.jit import kernel
+from ctestbed.core.jit import indexed_from_zero, kernel
 from ctestbed.crypto.kernels_masks import CTR, ECB, KINDS, mask_of, swap_bytes
 from ctestbed.crypto.kernels_sm4_rounds import BLOCKS, LANES, WORDS, rounds, transpose
 
@@ -72,6 +72,7 @@ def round_keys(key, decrypt, planes):
             planes[turn, bit ^ 24] = np.uint64(0) - np.uint64(one)
 
 
+@indexed_from_zero
 @kernel
 def load(data, start, mask, planes):
     """Take a batch's words, `mask` added, apart into planes."""
@@ -81,6 +82,7 @@ def load(data, start, mask, planes):
     transpose(planes)
 
 
+@indexed_from_zero
 @kernel
 def store(planes, mask, result, start):
     """Put the planes together again, their four words in reverse, and add `mask`."""
@@ -92,6 +94,7 @@ def store(planes, mask, result, start):
         result[start + 2 * block + 1] = mask[BLOCKS + block] ^ (high << turn | high >> turn)
 
 
+@indexed_from_zero
 @kernel
 def run(data, result, keys, tweaks, table, kind, per_unit, skip, sides):
     """Encrypt `data`, words of whole blocks, to `result`, by the round keys of `round_keys`.
@@ -128,7 +131,7 @@ def run(data, result, keys, tweaks, table, kind, per_unit, skip, sides):
             if kind != ECB:
                 mask_of(mask, tweaks, table, kind, per_unit, skip + start // 2, count // 2)
             load(source, first, mask if sides & BEFORE else nothing, planes)
-        rounds(planes, keys, work)
+        rounds(planes, keys, work, data, result, start + WORDS)
         store(planes, mask if sides & AFTER else nothing, target, to)
         if count < WORDS:
             for at in range(count):

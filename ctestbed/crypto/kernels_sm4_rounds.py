@@ -11,13 +11,16 @@ planes, which costs nothing.
 
 import numpy as np
 
-from ctestbed.core.jit import inner, kernel, part
+from ctestbed.core.jit import inner, kernel, part, prefetch_word
 
 LANES = 16
 """Words of a plane: the fewest that compilers turn into vector code, and no slower than more."""
 BLOCKS = 64 * LANES
 WORDS = 2 * BLOCKS
 """Words of 64 bits in a batch: in planes and masks, first the first halves of all blocks."""
+
+LINE = 8
+"""Words of a cache line."""
 
 M32, M16, M8 = 0x00000000FFFFFFFF, 0x0000FFFF0000FFFF, 0x00FF00FF00FF00FF
 M4, M2, M1 = 0x0F0F0F0F0F0F0F0F, 0x3333333333333333, 0x5555555555555555
@@ -270,9 +273,15 @@ def diffuse(x, word, s):
 
 
 @kernel
-def rounds(planes, keys, work):
-    """Do the 32 rounds; `work` holds 32 planes."""
+def rounds(planes, keys, work, source, target, ahead):
+    """Do the 32 rounds; `work` holds 32 planes.
+
+    Meanwhile, ask for a batch of `source` and of `target` from word `ahead` on: the next one.
+    """
     for turn in range(0, 32, 4):
+        for line in range(0, WORDS // 8, LINE):
+            prefetch_word(source, ahead + turn * (WORDS // 32) + line)
+            prefetch_word(target, ahead + turn * (WORDS // 32) + line)
         substitute(planes, 32, 64, 96, keys, turn, work)
         diffuse(planes, 0, work)
         substitute(planes, 64, 96, 0, keys, turn + 1, work)
@@ -285,6 +294,8 @@ def rounds(planes, keys, work):
 
 def warm() -> None:
     """Compile it, by doing the rounds of nothing."""
-    rounds(
-        np.zeros(WORDS, np.uint64), np.zeros((32, 32), np.uint64), np.zeros(32 * LANES, np.uint64)
-    )
+    words = np.zeros(WORDS, np.uint64)
+    work = np.zeros(32 * LANES, np.uint64)
+    constant = words.copy()
+    constant.flags.writeable = False
+    rounds(words, np.zeros((32, 32), np.uint64), work, constant, words, 0)
