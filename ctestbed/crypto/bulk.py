@@ -8,7 +8,8 @@ does not work, or gives another result than the standard's example, the library 
 """
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
@@ -66,6 +67,10 @@ class _Compiled:
             self._tried = True
         return self._kernels
 
+    def switch_off(self) -> None:
+        """Do without the kernels, loaded or not."""
+        self._kernels, self._tried = None, True
+
     @cached_property
     def _cost(self) -> float:
         """The seconds that loading takes."""
@@ -91,6 +96,20 @@ class Masks(NamedTuple):
 def prepare() -> bool:
     """Load the compiled ciphers now, as for a measurement; tell whether all work."""
     return None not in (_SM4.load(), _SM3.load(), _MASKS.load())
+
+
+@contextmanager
+def library_only() -> Iterator[None]:
+    """Let the library do all meanwhile, in every thread: to compare with."""
+    engines = (_SM4, _SM3, _MASKS)
+    before = [engine.__dict__.copy() for engine in engines]
+    for engine in engines:
+        engine.switch_off()
+    try:
+        yield
+    finally:
+        for engine, state in zip(engines, before, strict=True):
+            engine.__dict__.update(state)
 
 
 def ecb(key: bytes, data: BytesLike, *, decrypt: bool) -> bytes | None:
