@@ -119,10 +119,10 @@ class VCPU:
         if self.kind is AreaKind.CLEAR:
             return self.controller.dram.read(self.area, PAGE_SIZE)
         used = self.slot if slot is None else slot
-        reply = self.controller.load_private(used, self.area, PAGE_SIZE)
-        page = reply.data
-        wrong_slot = self.kind is AreaKind.OWNED and used != self.slot
-        if reply.fault is not None or wrong_slot or (self._check and sm3(page) != self._check):
+        page = b""
+        if self.kind is AreaKind.ENCRYPTED or used == self.slot:
+            page = self.controller.load_private(used, self.area, PAGE_SIZE).data
+        if not page or (self._check and sm3(page) != self._check):
             raise InputError(
                 "CTB-M080",
                 f"entry fails (VMEXIT_INVALID): the save area of virtual CPU {self.index} is not"

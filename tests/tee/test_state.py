@@ -505,3 +505,22 @@ def test_runs_hold_the_same_numbers(numbers: set[int]) -> None:
     runs = runs_of(sorted(numbers))
     assert [n for first, count in runs for n in range(first, first + count)] == sorted(numbers)
     assert all(runs[i][0] + runs[i][1] < runs[i + 1][0] for i in range(len(runs) - 1))
+
+
+def test_a_record_of_version_1_is_read_as_it_is(tmp_path: Path) -> None:
+    launch(tmp_path, seed=3, memory=1 << 20)
+    path = tmp_path / "vms" / "a.json"
+    record = json.loads(path.read_text())
+    new = run_show(ShowRequest(tmp_path, "a")).data
+    for name in ("vcpus", "save_pages", "private", "switches"):
+        del record[name]
+    record["frames"] = [[0, 16]]
+    path.write_text(json.dumps({**record, "version": 1}))
+    dram = tmp_path / "vms" / "a.dram"
+    dram.write_bytes(dram.read_bytes()[: 16 * 4096])
+    old = run_show(ShowRequest(tmp_path, "a")).data
+    assert old["vcpus"] == 0
+    assert {**old, "vcpus": 1} == new
+    launch(tmp_path, "b")
+    assert names(tmp_path) == ["a", "b"]
+    run_stop(StopRequest(tmp_path, "a"))

@@ -73,6 +73,7 @@ class MemoryController:
         self._engine = parts.engine
         self._integrity = parts.integrity
         self._counts = parts.fresh or parts.integrity.tree
+        self.dram.keeps_beside = self._counts or parts.integrity.checks
 
     def read(self, who: Requester, address: int, length: int) -> Reply:
         """Answer a read.

@@ -21,6 +21,7 @@ BLOCK_SIZE: Final = 1 << 21
 RUN_SIZE: Final = 1 << 18
 """How much is worked on at a time: with its ciphertext and tweaks, it stays in a core's cache."""
 _PAGES: Final = BLOCK_SIZE // PAGE_SIZE
+_BESIDE: Final = ("mac", "owner", "counter")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,14 +65,15 @@ class Captured:
     counter: NDArray[np.uint64]
 
 
-def _empty(address: int) -> Cells:
+def _empty(address: int, blank: Cells | None = None) -> Cells:
+    """Make the cells of a block; with `blank`, nothing of its own lies beside its lines."""
     lines = BLOCK_SIZE // LINE_SIZE
     return Cells(
         address,
         np.zeros(BLOCK_SIZE, np.uint8),
-        np.zeros(lines, np.uint32),
-        np.zeros(lines, np.uint8),
-        np.zeros(lines, np.uint64),
+        np.zeros(lines, np.uint32) if blank is None else blank.mac,
+        np.zeros(lines, np.uint8) if blank is None else blank.owner,
+        np.zeros(lines, np.uint64) if blank is None else blank.counter,
         np.zeros(_PAGES, np.uint32),
         np.zeros(_PAGES, np.bool_),
     )
@@ -81,8 +83,9 @@ class Dram:
     """`size` bytes of DRAM; what was never written reads as zeros and takes no space."""
 
     def __init__(self, size: int = PHYSICAL_LIMIT) -> None:
-        """Make it."""
+        """Make it. `keeps_beside` says whether anything lies beside lines at all."""
         self.size = size
+        self.keeps_beside = True
         self._blocks: dict[int, Cells] = {}
         self._blank = _empty(0)
         for array in (self._blank.data, self._blank.mac, self._blank.owner, self._blank.counter):
@@ -167,7 +170,7 @@ class Dram:
         runs = list(self.pages(address, length))
         beside = [
             np.concatenate([getattr(run, name) for run in runs])[first : first + last]
-            for name in ("mac", "owner", "counter")
+            for name in _BESIDE
         ]
         return Captured(self.read(address, length), *beside)
 
@@ -179,7 +182,7 @@ class Dram:
         for run in self.pages(address, len(captured.data), make=True):
             start = max(address - run.address, 0) // LINE_SIZE
             count = min(len(run.mac) - start, len(captured.mac) - done)
-            for name in ("mac", "owner", "counter"):
+            for name in _BESIDE if self.keeps_beside else ():
                 part = getattr(captured, name)[done : done + count]
                 getattr(run, name)[start : start + count] = part
             done += count
@@ -201,7 +204,8 @@ class Dram:
             self._blocks.pop(block & ~(self._mask // BLOCK_SIZE), None)
         for cells in self.pages(address, length):
             if (cells.address & ~self._mask) // BLOCK_SIZE in self._blocks:
-                for name in ("data", "mac", "owner", "counter", "sealed", "touched"):
+                beside = _BESIDE if self.keeps_beside else ()
+                for name in ("data", "sealed", "touched", *beside):
                     getattr(cells, name)[:] = 0
 
     def _block(self, number: int, *, make: bool) -> Cells:
@@ -209,7 +213,8 @@ class Dram:
         if found is None:
             if not make:
                 return self._blank
-            found = self._blocks[number] = _empty(number * BLOCK_SIZE)
+            found = _empty(number * BLOCK_SIZE, None if self.keeps_beside else self._blank)
+            self._blocks[number] = found
         return found
 
 

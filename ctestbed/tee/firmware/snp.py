@@ -5,6 +5,7 @@ The host assigns pages (RMPUPDATE), the secure processor measures and encrypts t
 host and validated by the guest itself. The digest holds each page's guest address (AMD 56860).
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
@@ -86,8 +87,10 @@ class SnpFirmware(Platform):
             raise TypeError("SEV-SNP needs a reverse map table")
         return table
 
-    def snp_init(self) -> None:
+    def snp_init(self, race: Callable[[ReverseMap], None] | None = None) -> None:
         """Set up the reverse map table, and keep everybody out of it from here on.
+
+        `race` is what other cores of the host do meanwhile: RMPocalypse.
 
         Raises:
             InputError: two addresses reach one cell, where that is looked for (`CTB-M078`).
@@ -101,6 +104,8 @@ class SnpFirmware(Platform):
                     f"address lines {found:#x} reach no memory of their own",
                     code="CTB-M078",
                 )
+        if race is not None:
+            race(self.rmp)
         self.rmp.lock()
         self.ready = True
 
@@ -172,6 +177,8 @@ class SnpFirmware(Platform):
     def launch_finish(self, handle: int) -> bytes:
         """Close the digest, let the guest run, and return the digest: 48 bytes."""
         guest = self.context("SNP_LAUNCH_FINISH", handle, SnpState.LAUNCH)
+        if not guest.asid:
+            raise refuse("SNP_LAUNCH_FINISH", "INACTIVE", "the guest has no ASID", code=ORDER)
         guest.state = SnpState.RUNNING
         return guest.digest.value
 
