@@ -1,7 +1,8 @@
 """An emulated host with one memory controller, and the VMs that run on it."""
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from secrets import token_bytes
 from typing import Final
 
@@ -27,11 +28,30 @@ FIRST_BASE: Final = 1 << 32
 
 
 @dataclass(frozen=True, slots=True)
-class VM:
-    """A running VM: its record, and what its platform made of it."""
+class Place:
+    """What a VM holds of a machine: key slot and memory. Sizes and addresses are bytes."""
 
-    record: VMRecord
+    name: str
+    slot: int
+    base: int
+    extent: int
+
+
+@dataclass(frozen=True)
+class VM:
+    """A running VM: what its platform made of it, and its record, made when it is asked for.
+
+    A record holds the digest of the image, which is no part of a launch.
+    """
+
     guest: Guest = field(repr=False)
+    place: Place
+    make_record: Callable[[], VMRecord] = field(repr=False)
+
+    @cached_property
+    def record(self) -> VMRecord:
+        """What a state directory keeps of it."""
+        return self.make_record()
 
     @property
     def memory(self) -> GuestMemory:
@@ -40,7 +60,7 @@ class VM:
 
     def frames(self) -> list[int]:
         """Return the numbers of its touched frames, from guest address 0; save areas follow."""
-        return self.memory.controller.dram.touched(self.record.base, self.record.extent)
+        return self.memory.controller.dram.touched(self.place.base, self.place.extent)
 
     def frame_data(self) -> Iterator[memoryview]:
         """Yield what DRAM holds of the touched frames, in order, in runs."""
@@ -82,7 +102,7 @@ class Machine:
         self.profile = profile
         self.chip = chip
         self.switches = tuple(sorted(switches))
-        self._others = list(others)
+        self._others = [_place(record) for record in others]
         self.entropy = entropy or (chip.entropy if chip is not None else Entropy())
         own = secret or token_bytes(32)
         self.controller = build_controller(profile, own, switches, cache=cache)
@@ -124,28 +144,35 @@ class Machine:
             slot=slot or self._free_slot(),
         )
         guest = self.platform.launch(plan)
-        record = VMRecord(
+        place = Place(name, guest.slot, plan.base, memory + pages * PAGE_SIZE)
+        self._others.append(place)
+        key = self.controller.parts.keys.key(guest.slot).hex() if guest.slot else ""
+        frames = runs_of(self.controller.dram.touched(place.base, place.extent))
+        return VM(guest, place, lambda: self._record(plan, guest, image, key, frames))
+
+    def _record(
+        self, plan: Plan, guest: Guest, image: Image, key: str, frames: list[tuple[int, int]]
+    ) -> VMRecord:
+        return VMRecord(
             version=RECORD_VERSION,
-            name=name,
+            name=plan.name,
             platform=self.profile.platform,
-            memory=memory,
+            memory=plan.memory,
             base=plan.base,
             asid=guest.slot,
-            policy=policy,
+            policy=plan.policy,
             measurement=guest.measurement.hex(),
             image=ImageRecord(name=image.name, size=len(image.content), sha256=image.sha256),
-            key=self.controller.parts.keys.key(guest.slot).hex() if guest.slot else "",
-            frames=runs_of(self.controller.dram.touched(plan.base, memory + pages * PAGE_SIZE)),
-            vcpus=vcpus,
-            save_pages=pages,
+            key=key,
+            frames=frames,
+            vcpus=plan.vcpus,
+            save_pages=self.platform.save_pages + plan.vcpus,
             private=[
                 (first // PAGE_SIZE, size // PAGE_SIZE)
                 for first, size in guest.memory.accepted.spans(0, plan.pages_size, state=1)
             ],
             switches=list(self.switches),
         )
-        self._others.append(record)
-        return VM(record, guest)
 
     def resume(self, record: VMRecord, frames: bytes) -> VM:
         """Take a VM back that an earlier process launched; `frames` are its touched frames."""
@@ -174,14 +201,15 @@ class Machine:
             self.platform.restore_pages(guest, first * PAGE_SIZE, count * PAGE_SIZE)
         for cpu in guest.vcpus:
             cpu.trust()
-        self._others.append(record)
-        return VM(record, guest)
+        taken = _place(record)
+        self._others.append(taken)
+        return VM(guest, taken, lambda: record)
 
     def stop(self, vm: VM) -> None:
         """Tear a VM down: its key, its pages, its memory."""
         self.platform.destroy(vm.guest)
-        self.controller.forget(vm.record.base, vm.record.extent)
-        self._others = [other for other in self._others if other.name != vm.record.name]
+        self.controller.forget(vm.place.base, vm.place.extent)
+        self._others = [other for other in self._others if other.name != vm.place.name]
 
     def attest(self, vm: VM, report_data: bytes) -> CSVReport:
         """Have a VM ask for a report over 64 bytes of `report_data`, with a fresh mnonce.
@@ -206,14 +234,14 @@ class Machine:
         keys = self.controller.parts.keys
         if not keys.count:
             return None
-        taken = {record.asid for record in self._others} | set(keys.taken)
+        taken = {other.slot for other in self._others} | set(keys.taken)
         command = self.profile.launch.commands.value[0]
         return self.platform.free_slot(taken, "RESOURCE_LIMIT", command)
 
     def _free_memory(self, size: int) -> int:
         """Return the lowest gap of `size` bytes between the VMs that stand."""
         base = FIRST_BASE
-        for other in sorted(self._others, key=lambda record: record.base):
+        for other in sorted(self._others, key=lambda place: place.base):
             if base + size <= other.base:
                 break
             base = max(base, other.base + other.extent)
@@ -224,3 +252,7 @@ class Machine:
                 hint="stop a VM first, or give this one less memory",
             )
         return base
+
+
+def _place(record: VMRecord) -> Place:
+    return Place(record.name, record.asid, record.base, record.extent)

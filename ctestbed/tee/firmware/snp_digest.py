@@ -11,7 +11,7 @@ from ctestbed.tee.controller.replies import PAGE_SIZE
 DIGEST_SIZE: Final = 48
 VMSA_ADDRESS: Final = 0xFFFFFFFFF000
 _INFO_SIZE: Final = 0x70
-_TAIL: Final = Struct("<HBBBBBBQ")
+_HEAD: Final = Struct("<HB5x")
 _NOTHING: Final = bytes(DIGEST_SIZE)
 
 
@@ -35,12 +35,11 @@ class LaunchDigest:
 
     def update(self, kind: PageType, address: int, data: BytesLike) -> None:
         """Take whole pages that serve `address` and the guest addresses after it."""
-        value, view = self.value, memoryview(data)
+        value, view, new = self.value, memoryview(data), sha384
+        measured = kind in {PageType.NORMAL, PageType.VMSA}
+        head = _HEAD.pack(_INFO_SIZE, kind)
         for start in range(0, len(view), PAGE_SIZE):
-            content = _NOTHING
-            if kind in {PageType.NORMAL, PageType.VMSA}:
-                content = sha384(view[start : start + PAGE_SIZE]).digest()
+            content = new(view[start : start + PAGE_SIZE]).digest() if measured else _NOTHING
             where = VMSA_ADDRESS if kind is PageType.VMSA else address + start
-            tail = _TAIL.pack(_INFO_SIZE, kind, 0, 0, 0, 0, 0, where)
-            value = sha384(value + content + tail).digest()
+            value = new(value + content + head + where.to_bytes(8, "little")).digest()
         self.value = value
