@@ -11,6 +11,7 @@ from typing import Any, Final
 import numba
 from llvmlite import ir
 from numba import types
+from numba.core.compiler_lock import global_compiler_lock
 from numba.extending import intrinsic
 from numba.np import arrayobj
 
@@ -48,7 +49,7 @@ def engine(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def indexed_from_zero(compiled: Any) -> Callable[..., Any]:
-    """Compile an `engine` or `inner` without the handling of indices that count from the end.
+    """Compile a `kernel`, `engine` or `inner` without the handling of indices from the end.
 
     That is five instructions wherever a row is found by a number that was read from a table, and a
     fifth to a third of the packet engine's time. A kernel so compiled must use no such index: it
@@ -60,12 +61,14 @@ def indexed_from_zero(compiled: Any) -> Callable[..., Any]:
     usual = compiled.compile
 
     def compile_so(signature: Any) -> Any:
-        before = arrayobj.fix_integer_index
-        arrayobj.fix_integer_index = _index_as_it_is
-        try:
-            return usual(signature)
-        finally:
-            arrayobj.fix_integer_index = before
+        # The compiler's own lock: what another thread compiles must not be compiled so.
+        with global_compiler_lock:
+            before = arrayobj.fix_integer_index
+            arrayobj.fix_integer_index = _index_as_it_is
+            try:
+                return usual(signature)
+            finally:
+                arrayobj.fix_integer_index = before
 
     compiled.compile = compile_so
     return function

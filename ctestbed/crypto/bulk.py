@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cached_property
 from importlib import import_module
+from threading import Lock
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from ctestbed.crypto.buffers import BytesLike, fresh_bytes, words_of
@@ -45,6 +46,7 @@ class _Compiled:
         self._kernels: Any = None
         self._tried = False
         self._saved = 0.0
+        self._lock = Lock()
 
     def for_saving(self, seconds: float) -> Any:
         """Return the kernels, or None, for a request that they do `seconds` faster."""
@@ -56,16 +58,20 @@ class _Compiled:
 
     def load(self) -> Any:
         """Return the kernels, loaded and tried, or None if they do not work."""
-        if not self._tried:
-            try:
-                kernels: Any = import_module(f"{__package__}.{self._module}")
-                # Without its compiler, numba runs kernels as Python: far slower than the library.
-                if hasattr(getattr(kernels, self._kernel), "signatures") and self._example(kernels):
-                    self._kernels = kernels
-            except Exception:  # noqa: BLE001 - whatever ails numba, the library works
-                self._kernels = None
-            self._tried = True
+        with self._lock:
+            if not self._tried:
+                self._kernels = self._working()
+                self._tried = True
         return self._kernels
+
+    def _working(self) -> Any:
+        try:
+            kernels: Any = import_module(f"{__package__}.{self._module}")
+            # Without its compiler, numba runs kernels as Python: far slower than the library.
+            compiled = hasattr(getattr(kernels, self._kernel), "signatures")
+            return kernels if compiled and self._example(kernels) else None
+        except Exception:  # noqa: BLE001 - whatever ails numba, the library works
+            return None
 
     def switch_off(self) -> None:
         """Do without the kernels, loaded or not."""

@@ -1,10 +1,12 @@
 """The compiled ciphers against the library: the same bytes, whatever is asked for."""
 
+import re
 import secrets
 import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -92,6 +94,44 @@ def test_example_of_the_standard() -> None:
     with compiled():
         assert sm4.ecb_encrypt(key, plaintext * 1500) == ciphertext * 1500
         assert sm4.ecb_decrypt(key, ciphertext * 1500) == plaintext * 1500
+
+
+def test_stored_vectors_of_the_modes() -> None:
+    """However short, the compiled ciphers give what the standards print."""
+    with compiled():
+        for vector in vectors("SM4-XTS", 9):
+            key, iv, plaintext, ciphertext = unhex(vector, "key", "iv", "plaintext", "ciphertext")
+            standard: Standard = "ieee" if vector["xts_standard"] == "IEEE" else "gb"
+            assert sm4_xts.xts_encrypt(key, iv, plaintext, standard=standard) == ciphertext
+            assert sm4_xts.xts_decrypt(key, iv, ciphertext, standard=standard) == plaintext
+        for vector in vectors("SM4-CTR", 1):
+            key, iv, plaintext, ciphertext = unhex(vector, "key", "iv", "plaintext", "ciphertext")
+            assert sm4.ctr_encrypt(key, iv, plaintext) == ciphertext
+        message, digest = unhex(vectors("SM3", 3)[1], "message_hex", "digest")
+        assert sm3.digests(message * 3, len(message)) == [digest] * 3
+
+
+@pytest.mark.slow
+def test_loops_become_vector_code() -> None:
+    """Otherwise all is right and ten times slower. Compiled anew: a cache keeps no assembly."""
+    import numba
+
+    from ctestbed.crypto import kernels_sm3, kernels_sm4_rounds
+
+    cpu = Path("/proc/cpuinfo")
+    if not cpu.exists() or "avx2" not in cpu.read_text(encoding="utf-8"):
+        pytest.skip("a processor without the vector registers that are looked for")
+    kernels_sm4_rounds.warm()
+    rounds: Any = kernels_sm4_rounds.rounds
+    compress: Any = kernels_sm3.compress
+    for kernel, signature in (
+        (rounds, rounds.signatures[0]),
+        (compress, (numba.uint32[::1],) * 3),
+    ):
+        anew = numba.njit(nogil=True)(kernel.py_func)
+        anew.compile(signature)
+        (assembly,) = anew.inspect_asm().values()
+        assert len(re.findall(r"%[yz]mm", assembly)) > 500
 
 
 @many
