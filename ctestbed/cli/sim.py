@@ -92,10 +92,13 @@ def transfer(
         ),
     ] = None,
     reliability: Annotated[
-        Literal["gbn", "sr"] | None,
+        str | None,
         typer.Option(
             "--reliability",
-            help="Packets: go-back-N or selective repeat; gbn if left out, sr with spray or rcc.",
+            metavar="gbn|sr|ec:K,M",
+            help="Packets: go-back-N, selective repeat, or an erasure code with M packets of "
+            "parity after K of data; gbn if left out, sr with spray or rcc.",
+            autocompletion=lambda: ["gbn", "sr", "ec:32,8"],
             show_default=False,
         ),
     ] = None,

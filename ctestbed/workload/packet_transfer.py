@@ -30,7 +30,6 @@ from ctestbed.workload.packets import (
     FlowControl,
     PacketOptions,
     PacketTransfer,
-    Reliability,
     drive_packets,
 )
 from ctestbed.workload.traffic import read_traffic
@@ -64,7 +63,7 @@ class PacketTransferRequest:
     flows: str = "auto"
     flow_control: FlowControl = "pfc"
     cc: CongestionControl = "none"
-    reliability: Reliability = "gbn"
+    reliability: str = "gbn"
     trim: bool = False
     mtu: str | None = None
     xoff: str | None = None
@@ -278,6 +277,7 @@ def packet_metrics(topology: Topology, run: PacketTransfer, prefix: str = "") ->
         metric("drops.down", outcome.perished, "frames"),
         metric("drops.errors", outcome.erred, "frames"),
         metric("packets.trimmed", outcome.trimmed, "packets"),
+        *_parity(run, metric),
         metric("packets.resent", int(outcome.resent.sum()), "packets"),
         metric("pauses.count", int(ports.pauses.sum()), "pauses"),
         metric("pauses.longest", int(ports.paused.max(initial=0)), "ps"),
@@ -292,6 +292,16 @@ def packet_metrics(topology: Topology, run: PacketTransfer, prefix: str = "") ->
         ),
     ]  # fmt: skip
     return metrics
+
+
+def _parity(run: PacketTransfer, metric: Callable[..., Metric]) -> list[Metric]:
+    """Return the share of the packets that is parity, before any is repeated."""
+    data, parity = run.settings.code
+    if not data:
+        return []
+    packets = -(-run.flows.sizes // run.settings.payload)
+    added = int((-(-packets // data) * parity).sum())
+    return [metric("packets.parity.share", round(added / (added + int(packets.sum())), 6), "ratio")]
 
 
 def _shares(topology: Topology, run: PacketTransfer, metric: Callable[..., Metric]) -> list[Metric]:

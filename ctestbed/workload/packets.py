@@ -33,7 +33,6 @@ from ctestbed.workload.flows import Flows, Waits
 from ctestbed.workload.harm import afflict, slow_down
 
 FlowControl: TypeAlias = Literal["pfc", "cbfc", "bifrost", "none"]
-Reliability: TypeAlias = Literal["gbn", "sr"]
 
 XOFF_FRAMES: Final = 100
 """Frames of an ingress above which its peer pauses: the published scenarios' setting (htsim)."""
@@ -45,6 +44,9 @@ LOSSLESS_RETRY: Final = 67_108_864 * 1000
 LOSSY_RETRY: Final = 500 * 10**6
 MAX_QUEUE_PAIRS: Final = 64
 _QUEUE_PAIRS: Final = re.compile(r"qp:([0-9]{1,4})")
+_ERASURE_CODE: Final = re.compile(r"ec:([0-9]{1,4}),([0-9]{1,4})")
+MAX_GROUP: Final = 255
+"""Packets of a group of an erasure code, as in Reed-Solomon codes over bytes."""
 _SPREADS: Final = {"balanced", "ecmp", "spray", "random", "adaptive", "flowlet"}
 _SEVERAL: Final = {"spray", "random", "adaptive", "flowlet"}
 _OVERTAKING: Final = {"spray", "random", "adaptive"}
@@ -67,7 +69,8 @@ class PacketOptions:
 
     flow_control: FlowControl = "pfc"
     congestion: CongestionControl = "none"
-    reliability: Reliability = "gbn"
+    reliability: str = "gbn"
+    """gbn, sr, or ec:K,M: selective repeat with M packets of parity after K of data."""
     spread: str = "ecmp"
     """balanced, ecmp, spray, random, adaptive, flowlet, or qp:N: each flow over N queue pairs."""
     trim: bool = False
@@ -153,6 +156,26 @@ def drive_packets(
     if pairs > 1:
         outcome = _together(outcome, pairs)
     return PacketTransfer(whole, paths, first[::pairs], limits, settings, outcome, engine)
+
+
+def _code(reliability: str) -> tuple[int, int]:
+    """Return how many packets of data and of parity make a group, (0, 0) without a code.
+
+    Raises:
+        InputError: it is no kind of reliability.
+    """
+    if reliability in {"gbn", "sr"}:
+        return 0, 0
+    match = _ERASURE_CODE.fullmatch(reliability)
+    data, parity = (int(match[1]), int(match[2])) if match else (0, 0)
+    if not data or not parity or data + parity > MAX_GROUP:
+        raise InputError(
+            "CTB-S086",
+            f"{reliability[:80]!r} is no kind of reliability",
+            where=Where(pointer="--reliability"),
+            hint=f"gbn, sr, or ec:K,M with at least one of each, {MAX_GROUP} at most: ec:32,8",
+        )
+    return data, parity
 
 
 def _queue_pairs(options: PacketOptions) -> int:
@@ -295,6 +318,12 @@ def _check(options: PacketOptions) -> None:
             f"{options.spread} with --reliability sr",
         ),
         *_faults_of_flow_control(options),
+        (
+            options.trim and options.reliability.startswith("ec"),
+            "a trimmed packet is asked for again, which the code's parity should make needless",
+            "--trim",
+            "leave --trim out, or use --reliability sr",
+        ),
         (
             options.congestion == "rcc" and options.reliability == "gbn",
             "a receiver that gives credit for single packets cannot have all sent again",
@@ -444,7 +473,8 @@ def _settings(options: PacketOptions, network: PacketNetwork, classes: int) -> P
         lossless=2**classes - 1 if lossless else 0,
         flow_control="pfc" if options.flow_control == "none" else options.flow_control,
         retry=retry,
-        reliability=options.reliability,
+        reliability="gbn" if options.reliability == "gbn" else "sr",
+        code=_code(options.reliability),
         spray=options.spread in _SPRAYING,
         drawn_paths=options.spread == "random",
         adaptive=options.spread == "adaptive",

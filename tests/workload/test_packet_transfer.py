@@ -344,3 +344,20 @@ def test_phases_of_a_collective_wait_for_each_other(spread: str) -> None:
         for data in (result.data, fluid.data)
     ]
     assert 1 < ends[0] / ends[1] < 2.5
+
+
+def test_an_erasure_code_sends_its_share_of_parity() -> None:
+    # Row L17: EC(32, 8) is 20 % parity.
+    options = {"flow_control": "none", "spread": "balanced"}
+    found = figures(run("lab-128", "shift:64", "128kB", reliability="ec:32,8", **options))
+    assert found["packets.parity.share"] == 0.2
+    assert found["flows.unfinished"] == found["drops.lossy"] == 0
+    plain = figures(run("lab-128", "shift:64", "128kB", reliability="sr", **options))
+    assert found["packet_hops.data"] == plain["packet_hops.data"] * 40 // 32
+
+
+@pytest.mark.parametrize("reliability", ["ec:0,1", "ec:1,0", "ec:200,56", "ec:8", "ec", "gbn "])
+def test_what_is_no_reliability_is_refused(reliability: str) -> None:
+    with pytest.raises(InputError) as refused:
+        run("lab-128", "incast:4", "4kB", reliability=reliability)
+    assert refused.value.code == "CTB-S086"

@@ -10,6 +10,7 @@ from ctestbed.core.jit import engine, indexed_from_zero, inner, part, prefetch
 from ctestbed.transport.packet import kernels_layout as at
 from ctestbed.transport.packet.kernels_adaptive import least_loaded
 from ctestbed.transport.packet.kernels_after import tell_followers
+from ctestbed.transport.packet.kernels_code import receive_coded, report_groups
 from ctestbed.transport.packet.kernels_computed import compute_pauses, note_arrival
 from ctestbed.transport.packet.kernels_control import notice
 from ctestbed.transport.packet.kernels_credit import hear_credit
@@ -82,6 +83,8 @@ def deliver(
         kind = at.NAK
         if settings[at.C_RELIABILITY] == 0:
             first = last = flows[whose, at.R_EXPECT]
+    elif settings[at.C_DATA]:
+        receive_coded(flows, marks, run, settings, now, whose, number)
     elif settings[at.C_RELIABILITY]:
         first = receive_any(flows, marks, run, now, whose, number)
         if settings[at.C_INORDER] == 0:
@@ -89,17 +92,22 @@ def deliver(
     else:
         kind = receive_in_order(flows, run, settings, now, whose, number)
         first = last = flows[whose, at.R_EXPECT]
-    if settings[at.C_CC] == at.RCC:
-        gaps = last - first + (kind == at.NAK)
-        want(ports, flows, pulls, doors, run, port, now, whose, path, gaps)
     notify = place & at.ECN and settings[at.C_CC] == at.DCQCN and flows[whose, at.R_CNP] <= now
-    if kind < 0 and not notify:
-        return -1, flow, stamp
-    if first == last and kind >= 0 and not notify:
-        return path | kind << 5, whose << 32 | last, stamp
     if notify:
         flows[whose, at.R_CNP] = now + int(parameters[at.D_NOTICE_PERIOD])
         add_control(ports, store, chain, run, port, whose << 32, path | at.CNP << 5, stamp)
+    asked = 0
+    if settings[at.C_DATA] and settings[at.C_INORDER] and kind == at.ACK:
+        asked = report_groups(
+            ports, flows, marks, store, chain, run, settings, port, whose, number, path, stamp
+        )
+    if settings[at.C_CC] == at.RCC:
+        gaps = last - first + (kind == at.NAK) + asked
+        want(ports, flows, pulls, doors, run, port, now, whose, path, gaps)
+    if kind < 0 and not notify:
+        return -1, flow, stamp
+    if first == last and kind >= 0 and not notify and asked == 0:
+        return path | kind << 5, whose << 32 | last, stamp
     if kind >= 0:
         for each in range(first, last + 1):
             answer = kind if each == last else at.NAK

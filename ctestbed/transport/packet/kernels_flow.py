@@ -2,6 +2,7 @@
 
 from ctestbed.core.jit import indexed_from_zero, inner, part
 from ctestbed.transport.packet import kernels_layout as at
+from ctestbed.transport.packet.kernels_code import know_group
 from ctestbed.transport.packet.kernels_port import enter_ring, leave_ring
 from ctestbed.transport.packet.kernels_window import give_up, respond, take_pull
 
@@ -117,11 +118,14 @@ def acknowledge(
                 flows[flow, at.S_REPAIR] -= 1
             marks[packet] = at.HAVE | at.KNOWN
             flows[flow, at.S_ACKED] += 1
+            if settings[at.C_DATA] and know_group(flows, marks, settings, flow, number):
+                finish(ports, flows, run, now, flow)
+                return False
     else:
         flows[flow, at.S_ACKED] = max(flows[flow, at.S_ACKED], number)
         if kind == at.NAK or flows[flow, at.S_NEXT] < flows[flow, at.S_ACKED]:
             rewind(flows, run, flow)
-    if flows[flow, at.S_ACKED] == flows[flow, at.S_TOTAL]:
+    if settings[at.C_DATA] == 0 and flows[flow, at.S_ACKED] == flows[flow, at.S_TOTAL]:
         finish(ports, flows, run, now, flow)
         return False
     if settings[at.C_CC] >= at.HPCC:

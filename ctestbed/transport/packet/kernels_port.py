@@ -344,7 +344,7 @@ def serve(
                     place += drawn_path(flows, settings, flow) * flows[flow, at.S_STRIDE]
                 elif settings[at.C_FLOWLET]:
                     place += flowlet_path(flows, settings, now, flow) * flows[flow, at.S_STRIDE]
-                last = number == flows[flow, at.S_TOTAL] - 1
+                last = number == flows[flow, at.S_TOTAL] - 1 - settings[at.C_PARITY]
                 size = settings[at.C_HEADER]
                 size += flows[flow, at.S_LAST] if last else settings[at.C_PAYLOAD]
                 flow = flow << 32 | number

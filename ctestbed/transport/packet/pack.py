@@ -96,7 +96,6 @@ def pack(
     telling = settings.congestion == "hpcc"
     control = control_rows(network, flows, settings)
     set_windows(rows, control, settings)
-    packets = int(rows[:, at.S_TOTAL].sum()) if settings.reliability == "sr" else 1
     hops = _hops(network, port_of_link)
     doors = _door_rows(settings, ports, rows, order)
     queues = _queue_rows(computed_limits(network, limits, settings), link_of_port, settings)
@@ -114,7 +113,7 @@ def pack(
     run[at.X_RESERVE] = room * (2 * frames // CHUNK + 4 * int(counts.max()) + 64)
     state = State(
         aligned(ports), aligned(queues),
-        aligned(_node_rows(settings, counts)), aligned(rows), np.zeros(packets, np.uint8),
+        aligned(_node_rows(settings, counts)), aligned(rows), _marks(rows, settings),
         control, harms, order, edges, waiting, hops,
         np.where(hops >= 0, ports[hops, at.P_PEER], -1).astype(np.int32),
         _spans(flows, rows, hops) if settings.adaptive else np.zeros(0, np.int32),
@@ -301,11 +300,24 @@ def _pull_rows(rows: Column, control: Column, ports: int, settings: PacketSettin
 def _cut(rows: Column, sizes: Column, settings: PacketSettings) -> None:
     """Cut each flow into packets of `payload` bytes and a last one of the rest."""
     packets = -(-sizes // settings.payload)
-    rows[:, at.S_TOTAL] = packets
+    data, parity = settings.code
+    groups = -(-packets // data) if data else 0
+    rows[:, at.S_TOTAL] = packets + groups * parity
     rows[:, at.S_LAST] = sizes - (packets - 1) * settings.payload
     rows[:, at.S_WINDOW] = settings.max_in_flight
     if settings.reliability == "sr":
-        rows[:, at.S_BITS] = np.cumsum(packets) - packets
+        # A byte for each packet, and two for each group of a code.
+        known = rows[:, at.S_TOTAL] + 2 * groups
+        rows[:, at.S_BITS] = np.cumsum(known) - known
+
+
+def _marks(rows: Column, settings: PacketSettings) -> Column:
+    """Return the bytes in which packets, and groups of a code, are marked."""
+    if settings.reliability != "sr":
+        return np.zeros(1, np.uint8)
+    size = sum(settings.code)
+    groups = -(-rows[:, at.S_TOTAL] // size) if size else np.zeros(1, np.int64)
+    return np.zeros(int(rows[:, at.S_TOTAL].sum() + 2 * groups.sum()), np.uint8)
 
 
 def _hops(network: PacketNetwork, port_of_link: Column) -> Column:
@@ -405,6 +417,8 @@ def _settings_row(settings: PacketSettings, window: int) -> Column:
         at.C_SEED: settings.seed,
         at.C_INORDER: int(not settings.overtakes),
         at.C_ADAPTIVE: int(settings.adaptive),
+        at.C_DATA: settings.code[0],
+        at.C_PARITY: settings.code[1],
         at.C_PERIOD: settings.pause_period if settings.flow_control == "bifrost" else 0,
         at.C_TRIM: int(settings.trim),
         at.C_CC: LAWS[settings.congestion],

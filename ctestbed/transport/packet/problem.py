@@ -119,6 +119,8 @@ class PacketSettings:
     retry: int = NEVER
     ack_every: int = 1
     reliability: Literal["gbn", "sr"] = "gbn"
+    code: tuple[int, int] = (0, 0)
+    """Of selective repeat: data packets of a group, and parity after them; at most 255 together."""
     spray: bool = False
     """Packets of a flow take its paths in turn; or, with `drawn_paths`, each draws one."""
     drawn_paths: bool = False

@@ -29,6 +29,7 @@ from ctestbed.transport.packet.problem import (
     PortRecord,
     no_harm,
 )
+from ctestbed.transport.packet.reference_code import groups_of
 from ctestbed.transport.packet.reference_control import make_law
 from ctestbed.transport.packet.reference_ends import Ends
 from ctestbed.transport.packet.reference_harm import do_harm, fate_of
@@ -105,10 +106,11 @@ class Simulation(Ends):
             for p in range(first, first + int(flows.paths[index]))
         ]
         size = int(flows.sizes[index])
-        packets = -(-size // self.settings.payload)
+        data = -(-size // self.settings.payload)
+        packets = data + self.settings.code[1] * groups_of(data, self.settings.code)
         port = self.ports[paths[0][0]]
         flow = Flow(
-            port, paths, packets, size - (packets - 1) * self.settings.payload,
+            port, paths, packets, size - (data - 1) * self.settings.payload,
             int(flows.classes[index]), int(flows.starts[index]), self.settings.max_in_flight,
             make_law(
                 self.settings, tuning, index, [float(network.rate[link]) for link in paths[0][1:]]
@@ -432,6 +434,8 @@ class Simulation(Ends):
         if frame.trimmed:
             sr = self.settings.reliability == "sr"
             answers.append(("nak", number if sr else flow.expected))
+        elif self.settings.code[0]:
+            answers += self._receive_coded(port.node, flow, number)
         elif self.settings.reliability == "sr":
             answers += self._receive_any(port.node, flow, number)
         else:

@@ -6,6 +6,7 @@ from typing import Final
 
 from ctestbed.transport.packet.kernels_layout import NEVER
 from ctestbed.transport.packet.problem import PacketSettings
+from ctestbed.transport.packet.reference_code import know, lacking, whole
 from ctestbed.transport.packet.reference_control import RCCLaw
 from ctestbed.transport.packet.reference_hold import compute_pause
 from ctestbed.transport.packet.reference_state import Flow, Frame, Node, Port, Queue, mix
@@ -51,7 +52,9 @@ class Ends(ABC):
         if settings.retry < NEVER and flow.deadline == NEVER:
             flow.deadline = self.now + settings.retry
             self._set_timer(flow.port, flow.deadline)
-        payload = flow.last if number == flow.packets - 1 else settings.payload
+        payload = settings.payload
+        if number == flow.packets - 1 - settings.code[1]:
+            payload = flow.last
         path = flow.paths[self._next_path(flow, number)]
         return Frame("data", payload + settings.header, flow, number, path, 0, flow.klass, self.now)
 
@@ -105,18 +108,8 @@ class Ends(ABC):
             return
         if self.settings.retry < NEVER:
             flow.deadline = self.now + self.settings.retry
-        if self.settings.reliability == "sr":
-            if gap:
-                self._ask_again(flow, number)
-            elif number not in flow.known:
-                flow.known.add(number)
-                flow.repair.discard(number)
-                flow.acked += 1
-        else:
-            flow.acked = max(flow.acked, number)
-            if gap or flow.following < flow.acked:
-                self._rewind(flow)
-        if flow.acked == flow.packets:
+        self._learn(flow, number, gap=gap)
+        if self._is_done(flow):
             flow.finish = self.now
             flow.deadline = NEVER
             self.open -= 1
@@ -128,6 +121,26 @@ class Ends(ABC):
         if not flow.ready and self._may_send(flow):
             self._enter_ring(flow)
             self._serve(flow.port)
+
+    def _learn(self, flow: Flow, number: int, *, gap: bool) -> None:
+        """Note what an answer says of the flow's packets."""
+        if self.settings.reliability == "sr":
+            if gap:
+                self._ask_again(flow, number)
+            elif number not in flow.known:
+                flow.known.add(number)
+                flow.repair.discard(number)
+                flow.acked += 1
+                if self.settings.code[0]:
+                    know(flow, self.settings.code, number)
+        else:
+            flow.acked = max(flow.acked, number)
+            if gap or flow.following < flow.acked:
+                self._rewind(flow)
+
+    def _is_done(self, flow: Flow) -> bool:
+        code = self.settings.code
+        return whole(flow, code, known=True) if code[0] else flow.acked == flow.packets
 
     def _tell_followers(self, flow: Flow, node: Node, *, receipt: bool) -> None:
         """Tell the flows that wait for one that was sent or received whole at `node`."""
@@ -248,6 +261,17 @@ class Ends(ABC):
         gap = range(min(flow.seen, number), number if not self.settings.overtakes else 0)
         flow.seen = max(flow.seen, number + 1)
         return [*(("nak", each) for each in gap), ("ack", number)]
+
+    def _receive_coded(self, node: Node, flow: Flow, number: int) -> list[tuple[str, int]]:
+        code = self.settings.code
+        if number not in flow.have:
+            flow.have.add(number)
+            flow.came[number // sum(code)] += 1
+            if flow.delivered < 0 and whole(flow, code, known=False):
+                flow.delivered = self.now
+                self._tell_followers(flow, node, receipt=True)
+        asked = [] if self.settings.overtakes else lacking(flow, code, number)
+        return [*(("nak", each) for each in asked), ("ack", number)]
 
     def _receive_in_order(self, node: Node, flow: Flow, number: int) -> list[tuple[str, int]]:
         if number > flow.expected:

@@ -1,6 +1,6 @@
 """What the plain packet engine keeps of frames, classes, nodes, ports and flows."""
 
-from collections import deque
+from collections import Counter, deque
 from dataclasses import dataclass, field
 
 from ctestbed.transport.packet.credits import worth_saying
@@ -189,6 +189,9 @@ class Flow:
     have: set[int] = field(default_factory=set)
     delivered: int = -1
     next_notice: int = 0
+    came: Counter[int] = field(default_factory=Counter)
+    """With an erasure code, packets of each group: those that came, and those known to have."""
+    heard: Counter[int] = field(default_factory=Counter)
     pulls: int = 0
     missed: int = 0
     last_seen: Frame | None = None
