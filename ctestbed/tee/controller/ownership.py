@@ -102,12 +102,16 @@ class PageTable:
                     found.append((start, size))
         return found
 
-    def owned(self, owner: int) -> list[int]:
-        """Return the addresses of an owner's pages, sorted."""
-        found = []
+    def owned(self, owner: int) -> list[tuple[int, int]]:
+        """Return (address, length) of the runs of an owner's pages, sorted."""
+        found: list[tuple[int, int]] = []
         for chunk in sorted(self._chunks):
-            hits = np.flatnonzero(self._chunks[chunk]["owner"] == owner)
-            found += [(chunk * _CHUNK + int(hit)) * PAGE_SIZE for hit in hits]
+            mine = np.concatenate([[False], self._chunks[chunk]["owner"] == owner, [False]])
+            edges = np.flatnonzero(mine[1:] != mine[:-1]).reshape(-1, 2)
+            base = chunk * _CHUNK
+            for first, last in edges:
+                place = (base + int(first)) * PAGE_SIZE
+                found.append((place, int(last - first) * PAGE_SIZE))
         return found
 
 

@@ -176,9 +176,9 @@ class Csv3Firmware(SevFirmware):
 
     @override
     def destroy(self, guest: Guest) -> None:
-        for address in self.regions.table.owned(guest.slot):
-            self.controller.forget(address, PAGE_SIZE)
-            self.regions.table.fill(address, PAGE_SIZE, owner=0, state=0, flags=0, guest=0)
+        for address, length in self.regions.table.owned(guest.slot):
+            self.controller.forget(address, length)
+            self.regions.table.fill(address, length, owner=0, state=0, flags=0, guest=0)
         self.regions.maps.pop(guest.slot, None)
         super().destroy(guest)
 

@@ -218,9 +218,9 @@ class Monitor(Platform):
     def destroy_realm(self, descriptor: int) -> None:
         """Tear a realm down: wipe and give back all its granules, forget its key."""
         realm = self.realm(self.names.destroy, descriptor)
-        for address in self.table.table.owned(realm.slot):
-            self._fill(address, PAGE_SIZE, GranuleState.DELEGATED)
-            self.undelegate(address)
+        for address, length in self.table.table.owned(realm.slot):
+            self._fill(address, length, GranuleState.DELEGATED)
+            self.undelegate(address, length)
         self.table.maps.pop(realm.slot, None)
         self.keys.erase(realm.slot)
         del self._realms[descriptor]

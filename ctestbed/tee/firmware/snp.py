@@ -306,8 +306,8 @@ class SnpFirmware(Platform):
     @override
     def destroy(self, guest: Guest) -> None:
         handle = self.handle_of(guest.slot)
-        for address in self.rmp.table.owned(guest.slot):
-            self.page_reclaim(address, PAGE_SIZE)
+        for address, length in self.rmp.table.owned(guest.slot):
+            self.page_reclaim(address, length)
         self.decommission(handle)
 
     @override

@@ -274,8 +274,8 @@ class TdxModule(Platform):
         td = self.td("TDH.MNG.KEY.FREEID", root)
         self.controller.flush()
         self.keys.erase(td.hkid)
-        for address in self.sept.table.owned(td.hkid):
-            self._release(address, PAGE_SIZE)
+        for address, length in self.sept.table.owned(td.hkid):
+            self._release(address, length)
         self.sept.maps.pop(td.hkid, None)
         del self._tds[root]
 
