@@ -31,7 +31,7 @@ OWNED: Final = "CTB-M074"
 RANGE: Final = "CTB-M075"
 SLOT: Final = "CTB-M076"
 POLICY: Final = "CTB-M042"
-_CHUNK: Final = 1 << 18
+_CHUNK: Final = 1 << 21
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class Plan:
     slot: int | None = None
 
     def pieces(self) -> Iterator[tuple[int, memoryview]]:
-        """Yield (guest address, whole pages) of the image, in pieces of up to 256 KiB."""
+        """Yield (guest address, whole pages) of the image, in pieces of up to 2 MiB."""
         view = memoryview(self.image)
         for start in range(0, len(view), _CHUNK):
             piece = view[start : start + _CHUNK]
