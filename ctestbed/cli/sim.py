@@ -110,6 +110,17 @@ def transfer(
             show_default=False,
         ),
     ] = None,
+    ack_every: Annotated[
+        int | None,
+        typer.Option(
+            "--ack-every",
+            min=1,
+            max=2**20,
+            metavar="N",
+            help="Packets: go-back-N acknowledges so many at once, and a flow's last; 1.",
+            show_default=False,
+        ),
+    ] = None,
     payload: Annotated[
         str | None, typer.Option("--payload", metavar="SIZE", help="Packets: bytes of one; 4000B.")
     ] = None,
@@ -156,6 +167,7 @@ def transfer(
         "cc": cc,
         "reliability": reliability,
         "trim": trim,
+        "ack_every": ack_every,
         "mtu": payload,
         "xoff": xoff,
         "headroom": headroom,

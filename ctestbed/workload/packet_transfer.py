@@ -65,6 +65,7 @@ class PacketTransferRequest:
     cc: CongestionControl = "none"
     reliability: str = "gbn"
     trim: bool = False
+    ack_every: int = 1
     mtu: str | None = None
     xoff: str | None = None
     headroom: str | None = None
@@ -92,6 +93,7 @@ class PacketTransferRequest:
             reliability=self.reliability,
             spread=self.spread,
             trim=self.trim,
+            ack_every=self.ack_every,
             payload=size(self.mtu, "--payload") or 4000,
             xoff=size(self.xoff, "--xoff"),
             headroom=size(self.headroom, "--headroom"),

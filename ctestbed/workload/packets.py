@@ -74,6 +74,7 @@ class PacketOptions:
     spread: str = "ecmp"
     """balanced, ecmp, spray, random, adaptive, flowlet, or qp:N: each flow over N queue pairs."""
     trim: bool = False
+    ack_every: int = 1
     payload: int = 4000
     xoff: int | None = None
     headroom: int | None = None
@@ -319,6 +320,12 @@ def _check(options: PacketOptions) -> None:
         ),
         *_faults_of_flow_control(options),
         (
+            options.ack_every > 1 and options.reliability != "gbn",
+            "selective repeat acknowledges each packet by its number",
+            "--ack-every",
+            "leave it out, or use --reliability gbn",
+        ),
+        (
             options.trim and options.reliability.startswith("ec"),
             "a trimmed packet is asked for again, which the code's parity should make needless",
             "--trim",
@@ -475,6 +482,7 @@ def _settings(options: PacketOptions, network: PacketNetwork, classes: int) -> P
         retry=retry,
         reliability="gbn" if options.reliability == "gbn" else "sr",
         code=_code(options.reliability),
+        ack_every=options.ack_every,
         spray=options.spread in _SPRAYING,
         drawn_paths=options.spread == "random",
         adaptive=options.spread == "adaptive",

@@ -8,8 +8,11 @@ import pytest
 
 from ctestbed.core.errors import ExitCode, InputError
 from ctestbed.core.result import Result
+from ctestbed.topology.build import load_topology
 from ctestbed.workload.packet_measures import jain
 from ctestbed.workload.packet_transfer import PacketTransferRequest, run_packet_transfer
+from ctestbed.workload.packets import PacketOptions, drive_packets
+from ctestbed.workload.traffic import read_traffic
 from ctestbed.workload.transfer import TransferRequest, run_transfer
 
 US = 10**6
@@ -361,3 +364,26 @@ def test_what_is_no_reliability_is_refused(reliability: str) -> None:
     with pytest.raises(InputError) as refused:
         run("lab-128", "incast:4", "4kB", reliability=reliability)
     assert refused.value.code == "CTB-S086"
+
+
+def test_coalesced_acknowledgements_are_as_many_as_they_must_be() -> None:
+    # One flow of 1 MB is 250 packets over the two cables of a leaf.
+    runs = {n: run_packets("incast:1", ack_every=n) for n in (1, 8, 250, 1000)}
+    for every, outcome in runs.items():
+        assert outcome.control_hops == 2 * -(-250 // every)
+    # The last packet is acknowledged at once, so a flow that is alone ends as soon.
+    assert len({int(outcome.finish[0]) for outcome in runs.values()}) == 1
+
+
+def run_packets(pattern: str, **options: Any) -> Any:
+    _, topology = load_topology("lab-128")
+    flows = read_traffic(pattern, "1MB", topology, 1).flows
+    return drive_packets(topology, flows, PacketOptions(**options), "reference").outcome
+
+
+def test_selective_repeat_does_not_coalesce() -> None:
+    with pytest.raises(InputError) as refused:
+        run("lab-128", "incast:4", "4kB", reliability="sr", ack_every=2)
+    assert refused.value.code == "CTB-S086"
+    assert refused.value.where is not None
+    assert refused.value.where.pointer == "--ack-every"
