@@ -266,6 +266,6 @@ def test_the_request_holds_only_what_changes_the_result(tmp_path: Path) -> None:
     request = outcome.json["request"]
     assert request["command"] == ["cvm", "launch"]
     assert request["seed"] == 3
-    assert set(request["options"]) == {"name", "platform", "memory", "allow_debug"}
+    assert set(request["options"]) == {"name", "platform", "memory", "allow_debug", "vcpus"}
     assert outcome.json["run"]["elapsed_s"] > 0
     assert outcome.json["run"]["host"]["cpus"] >= 1
