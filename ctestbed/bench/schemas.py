@@ -34,6 +34,7 @@ DATA_TYPES: Final[dict[str, tuple[str, str]]] = {
     "ctestbed.cvm.list/1": ("ctestbed.tee.commands", "ListData"),
     "ctestbed.cvm.show/1": ("ctestbed.tee.commands", "ShowData"),
     "ctestbed.cvm.stop/1": ("ctestbed.tee.commands", "StopData"),
+    "ctestbed.cvm.attack/1": ("ctestbed.tee.attacks.commands", "AttackReport"),
     "ctestbed.evidence.make/1": ("ctestbed.tee.evidence", "MakeData"),
     "ctestbed.evidence.show/1": ("ctestbed.evidence.commands", "ShowData"),
     "ctestbed.attest.verify/1": ("ctestbed.attestation.commands", "VerifyData"),

@@ -7,7 +7,7 @@ NOUNS: Final[Mapping[str, tuple[str, str]]] = {
     "topology": ("ctestbed.cli.topology", "Build, show and validate fabrics."),
     "route": ("ctestbed.cli.route", "Find the paths that packets take."),
     "sim": ("ctestbed.cli.sim", "Move traffic over a fabric; size long-haul headroom."),
-    "cvm": ("ctestbed.cli.cvm", "Launch, list, show and stop confidential VMs."),
+    "cvm": ("ctestbed.cli.cvm", "Launch, list, show and stop confidential VMs; attack them."),
     "evidence": ("ctestbed.cli.evidence", "Make and show attestation evidence."),
     "attest": ("ctestbed.cli.attest", "Verify evidence; list and pin trust anchors."),
     "bench": ("ctestbed.cli.bench", "Run testbeds and benchmarks end to end."),

@@ -7,7 +7,7 @@ import typer
 from ctestbed.cli._command import Reply, command, noun_app
 from ctestbed.cli._options import StateDirOption, complete_vm, state_path
 
-app = noun_app("cvm", help="Launch, list, show and stop confidential VMs.")
+app = noun_app("cvm", help="Launch, list, show and stop confidential VMs; attack them.")
 
 
 def _complete_platform(incomplete: str) -> list[str]:
@@ -101,3 +101,41 @@ def stop(name: VMArgument, state_dir: StateDirOption = None) -> Reply:
     from ctestbed.tee.commands import StopRequest, run_stop
 
     return Reply(run_stop(StopRequest(state_path(state_dir), name)))
+
+
+def _complete_attack(incomplete: str) -> list[str]:
+    from ctestbed.tee.attacks.catalogue import ATTACKS
+
+    return [attack.name for attack in ATTACKS if attack.name.startswith(incomplete)]
+
+
+@command(app, "attack", example="ctestbed cvm attack run replay --platform sev")
+def attack(
+    action: Annotated[
+        str,
+        typer.Argument(
+            help="list, run (one attack), or matrix (all, on all platforms).",
+            autocompletion=lambda: ["list", "run", "matrix"],
+        ),
+    ] = "list",
+    name: Annotated[
+        str | None, typer.Argument(help="The attack to run.", autocompletion=_complete_attack)
+    ] = None,
+    platform: Annotated[
+        str | None,
+        typer.Option(
+            "--platform",
+            metavar="PLATFORM",
+            help="On this platform alone; all if left out.",
+            autocompletion=_complete_platform,
+        ),
+    ] = None,
+    switches: Annotated[
+        list[str] | None,
+        typer.Option("--with", metavar="SWITCH", help="To run: a mitigation, repeatable."),
+    ] = None,
+) -> Reply:
+    """Run attacks on emulated machines, and set what came of them beside what papers report."""
+    from ctestbed.tee.attacks.commands import AttackRequest, run_attack
+
+    return Reply(run_attack(AttackRequest(action, name, platform, tuple(switches or ()))))

@@ -13,6 +13,8 @@ from ctestbed.core.yamlfile import load_yaml
 from tests.cli.shell import ctestbed
 
 COMMANDS: list[tuple[str, ...]] = [
+    ("cvm", "attack"),
+    ("cvm", "attack", "matrix", "--platform", "snp"),
     ("topology", "list"),
     ("topology", "show", "two-campus-150km"),
     ("topology", "show", "kunlun-32k"),

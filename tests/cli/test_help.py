@@ -34,6 +34,7 @@ def test_the_tree_is_the_one_in_the_design() -> None:
         ("cvm", "list"),
         ("cvm", "show"),
         ("cvm", "stop"),
+        ("cvm", "attack"),
         ("evidence", "make"),
         ("evidence", "show"),
         ("attest", "verify"),

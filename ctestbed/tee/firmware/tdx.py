@@ -11,7 +11,9 @@ from typing import Final
 
 from typing_extensions import override
 
+from ctestbed.core.errors import InputError
 from ctestbed.crypto.sm4 import BytesLike
+from ctestbed.tee.controller.alias import find_aliases
 from ctestbed.tee.controller.controller import MemoryController
 from ctestbed.tee.controller.guest import GuestMemory
 from ctestbed.tee.controller.mapped import MapState, SecureEpt
@@ -92,6 +94,7 @@ class TdxModule(Platform):
         """Take charge of a controller whose ownership table is PAMT and Secure EPT."""
         super().__init__(controller)
         self._tds: dict[int, TD] = {}
+        self._booted = False
 
     @property
     def sept(self) -> SecureEpt:
@@ -306,9 +309,26 @@ class TdxModule(Platform):
                 return root
         raise refuse("TDH.MNG.RD", "TDX_OPERAND_INVALID", f"no TD has KeyID {hkid}", code=ORDER)
 
+    def require_unaliased(self) -> None:
+        """Look, before the first TD, for two addresses that reach one cell, as the BIOS check does.
+
+        Raises:
+            InputError: there are (`CTB-M121`).
+        """
+        if not self._booted:
+            found = find_aliases(self.controller.dram)
+            if found:
+                raise InputError(
+                    "CTB-M121",
+                    "the check at boot (MCHECK) does not let the TDX module load: address lines "
+                    f"{found:#x} reach no memory of their own",
+                )
+            self._booted = True
+
     @override
     def launch(self, plan: Plan) -> Guest:
         require_image(plan, "TDX_OPERAND_INVALID", "TDH.MEM.PAGE.ADD")
+        self.require_unaliased()
         taken = {td.hkid for td in self._tds.values()} | set(self.keys.taken)
         hkid = plan.slot or self.free_slot(taken, "TDX_HKID_NOT_FREE", "TDH.MNG.CREATE")
         root = plan.base + plan.memory

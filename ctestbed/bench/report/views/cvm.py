@@ -60,6 +60,35 @@ def stop(envelope: Envelope) -> list[Block]:
     return [Text(f"VM {envelope['data']['name']} is stopped; its memory key is destroyed.")]
 
 
+def attack(envelope: Envelope) -> list[Block]:
+    """The attacks, or what came of them."""
+    data = envelope["data"]
+    if data["action"] == "list":
+        rows = [[one["name"], one["title"], ", ".join(one["against"])] for one in data["attacks"]]
+        return [table("Attacks", "attack | what it does | also run against", rows)]
+    cells = data["cells"]
+    rows = [
+        [
+            cell["attack"],
+            cell["platform"],
+            ", ".join(cell["mitigations"]),
+            cell["outcome"],
+            cell["published"] or "-",
+            cell["verdict"],
+            cell["observed"],
+        ]
+        for cell in cells
+    ]
+    known = [cell for cell in cells if cell["published"]]
+    agree = sum(cell["verdict"] == "agrees" for cell in known)
+    note = (
+        f"{len(cells)} cells, simulated on emulated machines; papers report {len(known)}, and "
+        f"{agree} of them agree. The others follow from the model alone"
+    )
+    header = "attack | platform | with | outcome | published (claimed) | verdict | observed"
+    return [table("What came of the attacks", header, rows, note)]
+
+
 def _facts(data: dict[str, Any]) -> tuple[tuple[str, str], ...]:
     image = data["image"]
     return (

@@ -1,0 +1,1 @@
+"""Attacks on confidential VMs, each an experiment on the emulated machine."""
