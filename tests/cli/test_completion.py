@@ -23,7 +23,7 @@ def complete(*words: str) -> set[str]:
 def test_nouns_and_verbs() -> None:
     assert complete("") == set(NOUNS)
     assert complete("to") == {"topology"}
-    assert complete("cvm", "") == {"launch", "list", "show", "stop"}
+    assert complete("cvm", "") == {"launch", "list", "show", "stop", "attack"}
 
 
 @pytest.mark.parametrize(
