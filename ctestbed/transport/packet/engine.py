@@ -92,6 +92,8 @@ def _unpack(state: State, code: int, cpu: float) -> PacketOutcome:
         trimmed=int(run[at.X_TRIMMED]),
         perished=int(run[at.X_PERISHED]),
         erred=int(run[at.X_ERRED]),
+        watched=int(run[at.X_WATCHED]),
+        expired=int(run[at.X_EXPIRED]),
         data_hops=int(run[at.X_DATA_HOPS]),
         control_hops=int(run[at.X_CONTROL_HOPS]),
         ports=_record(state),
@@ -133,6 +135,11 @@ def _record(state: State) -> PortRecord:
     order = np.argsort(state.link_of_port)
     leaving = rows[order]
     arriving = rows[state.ports[order, at.P_PEER]]
+    guards = state.guards
+    if not len(guards):
+        guards = np.zeros((len(state.queues), at.GUARD), np.int64)
+        guards[:, at.B_FIRST] = at.NEVER
+    guards = guards.reshape(count, -1, at.GUARD)[order]
     return PortRecord(
         links=state.link_of_port[order],
         waiting_max=leaving[:, :, at.Q_MAX],
@@ -145,4 +152,6 @@ def _record(state: State) -> PortRecord:
         sent_bytes=leaving[:, :, at.Q_SENT],
         sent_frames=leaving[:, :, at.Q_FRAMES],
         first_drop=arriving[:, :, at.Q_FIRST],
+        watchdog_drops=guards[:, :, at.B_DROPS],
+        watchdog_first=guards[:, :, at.B_FIRST],
     )

@@ -25,11 +25,11 @@ from ctestbed.transport.packet.kernels_harm import perishes
 from ctestbed.transport.packet.kernels_ingress import (
     admit,
     enqueue,
-    heed,
     lose,
     reconcile_all,
     release,
 )
+from ctestbed.transport.packet.kernels_pause import change_rate, discards, heed, watch
 from ctestbed.transport.packet.kernels_port import (
     add_control,
     ask,
@@ -119,8 +119,8 @@ def deliver(
 
 @part
 def arrive(
-    ports, queues, nodes, flows, marks, control, hops, back, spans, pulls, ahead, doors, due,
-    store, chain, run, settings, parameters, node, port, now, flow, place, stamp,
+    ports, queues, nodes, flows, marks, control, hops, back, spans, pulls, ahead, guards, doors,
+    due, store, chain, run, settings, parameters, node, port, now, flow, place, stamp,
 ):  # fmt: skip
     """Take a frame off the wire.
 
@@ -135,6 +135,9 @@ def arrive(
             place = here << 32 | place & 0xFFFFFFFF
             out = hops[here + 1]
         if out < 0:
+            if out == at.EXPIRES:
+                run[at.X_EXPIRED] += 1
+                return -1, -1, 0
             out = port
             place, flow, stamp = deliver(
                 ports, flows, marks, pulls, doors, store, chain, run, settings, parameters, port,
@@ -144,8 +147,8 @@ def arrive(
                 return port if place < -1 else -1, -1, 0
         elif place & at.TRIMMED == 0:
             target, sooner, verdict = forward(
-                ports, queues, nodes, ahead, doors, due, store, chain, run, settings, node, port,
-                out, now, flow, place, stamp,
+                ports, queues, nodes, ahead, guards, doors, due, store, chain, run, settings, node,
+                port, out, now, flow, place, stamp,
             )  # fmt: skip
             if verdict:
                 return target, sooner, verdict - 1
@@ -155,7 +158,7 @@ def arrive(
             place += 1 << 32
     elif kind >= at.PAUSE:
         if kind == at.PAUSE:
-            heed(queues, doors, settings, port, now, flow, stamp)
+            heed(queues, doors, guards, run, settings, port, now, flow, stamp)
         else:
             hear_credit(queues, settings, port, place, flow)
         return port, -1, 0
@@ -184,8 +187,8 @@ def arrive(
 
 @part
 def forward(
-    ports, queues, nodes, ahead, doors, due, store, chain, run, settings, node, port, out, now,
-    flow, place, stamp,
+    ports, queues, nodes, ahead, guards, doors, due, store, chain, run, settings, node, port, out,
+    now, flow, place, stamp,
 ):  # fmt: skip
     """Send a data frame on, queue it for the next hop, or lose it.
 
@@ -194,11 +197,17 @@ def forward(
     """
     klass = place >> 2 & 7
     size = stamp & 0xFFFF
-    verdict = admit(ports, queues, nodes, doors, settings, node, port, out, klass, size, now)
+    verdict = -1
+    if settings[at.C_WATCHDOG] == 0 or not discards(
+        queues, guards, run, settings, out * settings[at.C_CLASSES] + klass, now
+    ):
+        verdict = admit(ports, queues, nodes, doors, settings, node, port, out, klass, size, now)
     if settings[at.C_PERIOD] and verdict:
         queue = port * settings[at.C_CLASSES] + klass
         if ahead[queue, at.G_LONG] and settings[at.C_LOSSLESS] >> klass & 1:
             note_arrival(ahead, doors, run, port, queue, now, size)
+    if verdict < 0:
+        return -1, -1, 1
     if verdict == 0:
         if settings[at.C_TRIM] == 0 or settings[at.C_LOSSLESS] >> klass & 1:
             lose(queues, run, settings, port, klass, now)
@@ -292,9 +301,18 @@ def push_timers(doors, run, heap, size, first, count, begin, until):
 
 
 @part
+def push_wakes(doors, heap, size, first, count, begin, now):
+    """Have all ports of a node looked at that want it now; return the heap's new size."""
+    for port in range(first, first + count):
+        if doors[port, at.A_WAKE] == now:
+            size = push(heap, size, (now - begin) << TIME_SHIFT | port - first)
+    return size
+
+
+@part
 def settle(
     ports, queues, nodes, flows, marks, control, harms, order, edges, waiting, hops, back, spans,
-    pulls, ahead, doors, due, store, chain, run, settings, parameters, heap, node,
+    pulls, ahead, guards, slows, doors, due, store, chain, run, settings, parameters, heap, node,
 ):  # fmt: skip
     """Compute all events of one node in this window."""
     begin, until = run[at.X_NOW], run[at.X_UNTIL]
@@ -347,8 +365,8 @@ def settle(
             if not lost:
                 target, sooner, paused = arrive(
                     ports, queues, nodes, flows, marks, control, hops, back, spans, pulls,
-                    ahead, doors, due, store, chain, run, settings, parameters, node, port, now,
-                    flow, place, stamp,
+                    ahead, guards, doors, due, store, chain, run, settings, parameters, node, port,
+                    now, flow, place, stamp,
                 )  # fmt: skip
             if run[at.X_DONE]:
                 tell_followers(
@@ -374,6 +392,16 @@ def settle(
             again(ports, queues, doors, settings, port, now)
             if settings[at.C_PERIOD]:
                 compute_pauses(ports, queues, nodes, ahead, doors, settings, node, port, now)
+            if settings[at.C_WATCHDOG]:
+                watch(
+                    ports, queues, nodes, doors, guards, store, chain, run, settings, node, port,
+                    now,
+                )  # fmt: skip
+                if run[at.X_STARTED]:
+                    run[at.X_STARTED] = 0
+                    size = push_wakes(doors, heap, size, first, count, begin, now)
+            if len(slows) > 0:
+                change_rate(ports, doors, slows, port, now)
             if settings[at.C_CC] == at.RCC:
                 pull(ports, pulls, doors, store, chain, run, settings, port, now)
             run[at.X_EVENTS] += 1
@@ -452,7 +480,8 @@ def fetch_frames(ports, queues, nodes, doors, store, settings, node):
 @engine
 def run_windows(
     ports, queues, nodes, flows, marks, control, harms, order, edges, waiting, hops, back, spans,
-    pulls, ahead, doors, due, store, chain, run, settings, parameters, heap, horizon, budget,
+    pulls, ahead, guards, slows, doors, due, store, chain, run, settings, parameters, heap, horizon,
+    budget,
 ):  # fmt: skip
     """Compute windows until all flows have finished, nothing is left to happen, or a halt.
 
@@ -484,8 +513,8 @@ def run_windows(
                     return at.FULL
                 settle(
                     ports, queues, nodes, flows, marks, control, harms, order, edges, waiting, hops,
-                    back, spans, pulls, ahead, doors, due, store, chain, run, settings, parameters,
-                    heap, node,
+                    back, spans, pulls, ahead, guards, slows, doors, due, store, chain, run,
+                    settings, parameters, heap, node,
                 )  # fmt: skip
                 if run[at.X_FAULT]:
                     return at.FAULT

@@ -110,29 +110,6 @@ def lose(queues, run, settings, port, klass, now):
     run[at.X_LOST] += 1
 
 
-@indexed_from_zero
-@inner
-def heed(queues, doors, settings, port, now, order, lasts):
-    """Take a pause frame: classes in `order >> 32` hear, those in `order` must stop.
-
-    For `lasts` ps, or, if that is 0, for as long as all pauses of the run.
-    """
-    for klass in range(settings[at.C_CLASSES]):
-        if order >> 32 >> klass & 1 == 0:
-            continue
-        queue = port * settings[at.C_CLASSES] + klass
-        stop = order >> klass & 1
-        if stop == 0 or queues[queue, at.Q_UNTIL] <= now:
-            ended = min(now, queues[queue, at.Q_UNTIL]) - queues[queue, at.Q_PAUSED]
-            queues[queue, at.Q_PAUSE_TIME] += max(0, ended)
-            queues[queue, at.Q_PAUSED] = now + settings[at.C_RESPONSE]
-            queues[queue, at.Q_UNTIL] = now
-        if stop:
-            span = lasts or doors[port, at.A_SPAN]
-            ends = now + settings[at.C_RESPONSE] + span
-            queues[queue, at.Q_UNTIL] = ends if span else at.NEVER
-
-
 @part
 def enqueue(ports, queues, store, chain, settings, run, out, klass, flow, place, stamp):
     """Queue a data frame for port `out`, marking it if the queue is long."""

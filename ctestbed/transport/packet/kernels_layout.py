@@ -17,6 +17,9 @@ F_FLOW: Final = 1  # flow << 32 | sequence number
 F_PLACE: Final = 2  # place in `hops` << 32 | ingress port << 8 | kind << 5 | class << 2 | flags
 F_STAMP: Final = 3  # the sender's clock at the first byte, ps << 16 | bytes on the wire
 
+EXPIRES: Final = -2
+"""In `hops`, in place of the next port: the frame has made its last hop."""
+
 ECN: Final = 2
 TRIMMED: Final = 1
 DATA: Final = 0
@@ -39,6 +42,20 @@ W_HARMS: Final = 5  # the first row of `harms` that may still matter to it
 W_HARMS_END: Final = 6
 W_CAME: Final = 7  # frames that came since W_HARM
 
+# The watchdog of a class of a port, where there is one.
+GUARD: Final = 8
+B_AT: Final = 0  # when to see whether it barks, NEVER if not paused
+B_ON: Final = 1  # 1 once it has barked, until its storm has been over for long enough
+B_END: Final = 2  # when the pauses end that it ignores
+B_DROPS: Final = 3
+B_FIRST: Final = 4  # time of the first, NEVER if none
+
+# From when on a port sends at another rate, because who receives takes no more.
+SLOW: Final = 4
+L_PORT: Final = 0
+L_TIME: Final = 1  # NEVER once that is past
+L_PACE: Final = 2  # as in P_PACE
+
 # A time in which a wire loses frames.
 HARM: Final = 3
 H_FROM: Final = 0
@@ -50,7 +67,8 @@ CUT: Final = 2**32
 # every frame touches is in the first line.
 PORT: Final = 16
 P_PEER_NODE: Final = 0
-P_PACE: Final = 1  # delay in ps << 20 | ps a byte; 0 where those are too large or no whole numbers
+P_PACE: Final = 1  # delay in ps << 20 | ps a byte; 0 where those are too large or no whole numbers;
+# -rate where it sends at another than P_RATE for a time
 P_FREE: Final = 2  # when the transmitter has sent its frame
 P_OWED: Final = 3  # ingress queue << 16 | bytes that leave it when the frame does, or -1
 P_COUNT: Final = 4  # control frames waiting
@@ -307,9 +325,11 @@ X_LAST: Final = 16  # time of the last arrival
 X_PERISHED: Final = 18  # frames lost on dead wires
 X_ERRED: Final = 19  # frames lost by chance
 X_DONE: Final = 20  # 1 + 2 * a flow that has just been done + 1 if received, 0 if none
-X_STARTED: Final = 21  # 1 if a flow of the node that is settled begins in this window
+X_STARTED: Final = 21  # 1 if an event set alarms of other ports of its node in this window
+X_WATCHED: Final = 22  # frames dropped by watchdogs
+X_EXPIRED: Final = 23  # frames dropped after their last hop
 X_FAULT: Final = 17  # 1 once the room for one window was too small: begin again with more
-COUNTERS: Final = 24
+COUNTERS: Final = 32
 
 # Settings.
 C_CLASSES: Final = 0
@@ -341,6 +361,9 @@ C_PARITY: Final = 29
 C_PERIOD: Final = 27  # ps between computed pauses, 0: there are none
 C_ADAPTIVE: Final = 26  # 1: each switch chooses a packet's next hop
 C_EAGER: Final = 25  # 1: somebody waits for every byte that leaves a switch
+C_WATCHDOG: Final = 28  # ps of pause without a break after which a watchdog barks, 0: none
+C_RESTORE: Final = 29  # ps without a pause after which it rests
+C_IGNORES: Final = 30  # 1: it ignores pauses instead of dropping frames
 SETTINGS: Final = 32
 
 NO_CONTROL: Final = 0

@@ -22,7 +22,8 @@ def launch(ports, due, store, chain, run, port, now, size, flow, place, stamp):
         free = now + size * (pace & (1 << at.PACE_SHIFT) - 1)
         when = free + (pace >> at.PACE_SHIFT)
     else:
-        free = now - (-size * 8 * PS_PER_SECOND) // ports[port, at.P_RATE]
+        rate = ports[port, at.P_RATE] if pace == 0 else -pace
+        free = now - (-size * 8 * PS_PER_SECOND) // rate
         when = free + ports[port, at.P_DELAY]
     ports[port, at.P_FREE] = free
     ports[port, at.P_END] = send(store, chain, run, ports[port, at.P_END], when, flow, place, stamp)

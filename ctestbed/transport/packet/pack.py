@@ -14,6 +14,7 @@ from ctestbed.transport.packet.pack_control import (
     parameters_row,
     set_windows,
 )
+from ctestbed.transport.packet.pack_harm import guard_rows, harm_rows, slow_rows
 from ctestbed.transport.packet.problem import (
     BIT_TIMES_OF_QUANTUM,
     Column,
@@ -21,6 +22,7 @@ from ctestbed.transport.packet.problem import (
     PacketFlows,
     PacketNetwork,
     PacketSettings,
+    Watchdog,
 )
 
 PS_PER_SECOND: Final = 10**12
@@ -49,6 +51,8 @@ class State:
     spans: Column
     pulls: Column
     ahead: Column
+    guards: Column
+    slows: Column
     doors: Column
     due: Column
     store: Column
@@ -64,7 +68,7 @@ class State:
         return (
             self.ports, self.queues, self.nodes, self.flows, self.marks, self.control,
             self.harms, self.order, self.edges, self.waiting, self.hops, self.back, self.spans,
-            self.pulls, self.ahead, self.doors,
+            self.pulls, self.ahead, self.guards, self.slows, self.doors,
             self.due, self.store, self.chain, self.run, self.settings, self.parameters,
             self.heap,
         )  # fmt: skip
@@ -96,12 +100,14 @@ def pack(
     telling = settings.congestion == "hpcc"
     control = control_rows(network, flows, settings)
     set_windows(rows, control, settings)
-    hops = _hops(network, port_of_link)
+    hops = _hops(network, port_of_link, settings.ttl)
     doors = _door_rows(settings, ports, rows, order)
     queues = _queue_rows(computed_limits(network, limits, settings), link_of_port, settings)
     if settings.flow_control == "cbfc":
         _give_credit(buffers(network, limits), link_of_port, settings, queues)
-    harms = _harm_rows(settings, port_of_link, ports, doors, queues)
+    harms = harm_rows(settings, port_of_link, ports, doors, queues)
+    guards = guard_rows(settings, doors, queues)
+    slows = slow_rows(settings.harm, port_of_link, ports, doors)
     due = np.full(len(counts), at.NEVER, np.int64)
     np.minimum.at(due, node_of_port, doors[:, at.A_TIMER])
     control_time = -(-settings.control * 8 * PS_PER_SECOND // ports[:, at.P_RATE])
@@ -118,7 +124,7 @@ def pack(
         np.where(hops >= 0, ports[hops, at.P_PEER], -1).astype(np.int32),
         _spans(flows, rows, hops) if settings.adaptive else np.zeros(0, np.int32),
         _pull_rows(rows, control, len(ports), settings),
-        _ahead_rows(network, settings, link_of_port), aligned(doors),
+        _ahead_rows(network, settings, link_of_port), guards, slows, aligned(doors),
         due, np.zeros((0, at.FRAME + wide), np.int64), np.zeros(0, np.int64), run,
         _settings_row(settings, window), parameters_row(network, flows, settings),
         np.zeros(room * (8 * frames + 128) + 2 * int(counts.max()), np.int64), link_of_port,
@@ -177,32 +183,6 @@ def _door_rows(settings: PacketSettings, ports: Column, flows: Column, order: Co
     sends = ports[:, at.P_START] < ports[:, at.P_STOP]
     rows[sends, at.A_TIMER] = flows[order[ports[sends, at.P_START]], at.S_START]
     return rows
-
-
-def _harm_rows(
-    settings: PacketSettings, port_of_link: Column, ports: Column, doors: Column, queues: Column
-) -> Column:
-    """Set what storms pause, and return when wires lose, sorted by the ports they come to."""
-    doors[:, at.W_HARM] = at.NEVER
-    harm = settings.harm
-    if harm is None:
-        return np.zeros((1, at.HARM), np.int64)
-    for link, klass, begin, until in harm.storms.tolist():
-        port = int(port_of_link[link])
-        if port >= 0 and klass < settings.classes:
-            which = range(settings.classes) if klass < 0 else range(klass, klass + 1)
-            rows = [port * settings.classes + each for each in which]
-            queues[rows, at.Q_PAUSED], queues[rows, at.Q_UNTIL] = begin, until
-    sender = port_of_link[harm.losses[:, 0]]
-    losses = harm.losses[sender >= 0]
-    port = ports[sender[sender >= 0], at.P_PEER]
-    turn = np.lexsort((losses[:, 1], port))
-    first = np.searchsorted(port[turn], np.arange(len(ports) + 1))
-    doors[:, at.W_HARMS], doors[:, at.W_HARMS_END] = first[:-1], first[1:]
-    np.minimum.at(doors[:, at.W_HARM], port, losses[:, 1])
-    spans = np.zeros((len(losses) + 1, at.HARM), np.int64)
-    spans[:-1] = losses[turn, 1:]
-    return spans
 
 
 def _frames_of_window(window: int, control_time: Column, node_of_port: Column) -> int:
@@ -320,12 +300,15 @@ def _marks(rows: Column, settings: PacketSettings) -> Column:
     return np.zeros(int(rows[:, at.S_TOTAL].sum() + 2 * groups.sum()), np.uint8)
 
 
-def _hops(network: PacketNetwork, port_of_link: Column) -> Column:
-    """Return the ports of all paths, -1 before, between and after them."""
+def _hops(network: PacketNetwork, port_of_link: Column, ttl: int) -> Column:
+    """Return the ports of all paths, -1 before, between and after them, EXPIRES behind a last hop."""
     paths = len(network.offsets) - 1
     hops = np.full(len(network.links) + paths + 1, -1, np.int64)
     path_of = np.repeat(np.arange(paths), np.diff(network.offsets))
     hops[np.arange(len(network.links)) + path_of + 1] = port_of_link[network.links]
+    if ttl:
+        longer = np.flatnonzero(np.diff(network.offsets) > ttl)
+        hops[network.offsets[longer] + longer + 1 + ttl] = at.EXPIRES
     return hops.astype(np.int32)
 
 
@@ -396,6 +379,7 @@ def _give_credit(
 
 def _settings_row(settings: PacketSettings, window: int) -> Column:
     row = np.zeros(at.SETTINGS, np.int64)
+    watchdog = settings.watchdog or Watchdog(0, 0)
     for column, value in {
         at.C_CLASSES: settings.classes,
         at.C_PAYLOAD: settings.payload,
@@ -424,6 +408,9 @@ def _settings_row(settings: PacketSettings, window: int) -> Column:
         at.C_CC: LAWS[settings.congestion],
         at.C_MOST: settings.max_in_flight,
         at.C_HYSTERESIS: settings.hysteresis,
+        at.C_WATCHDOG: watchdog.after,
+        at.C_RESTORE: min(watchdog.restore, at.NEVER - 1),
+        at.C_IGNORES: int(watchdog.forward),
         at.C_CREDIT: int(settings.flow_control == "cbfc"),
         at.C_EAGER: int(settings.alpha[0] > 0 or settings.flow_control == "cbfc"),
     }.items():

@@ -86,6 +86,21 @@ class Harm:
 
     losses: Column
     storms: Column
+    slows: Column = field(default_factory=lambda: np.zeros((0, 3), np.int64))
+    """Rows of (link, time, rate): from then on its sender sends at that rate, 0 for the link's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Watchdog:
+    """What a port does about a class paused for `after` ps without a break.
+
+    Until no pause has held for `restore` ps it drops what waits and what comes for that class, or
+    with `forward` sends it as if nobody paused. Ports of hosts keep what has not begun.
+    """
+
+    after: int
+    restore: int
+    forward: bool = False
 
 
 def no_harm() -> Harm:
@@ -141,6 +156,9 @@ class PacketSettings:
     nscc: NSCC = field(default_factory=NSCC)
     seed: int = 1
     harm: Harm | None = None
+    watchdog: Watchdog | None = None
+    ttl: int = 0
+    """Links that a packet may cross; where its path goes on after them it is lost. 0: any."""
 
     @property
     def overtakes(self) -> bool:
@@ -168,6 +186,9 @@ class PortRecord:
     sent_frames: Column
     first_drop: Column
     """NEVER where nothing was dropped."""
+    watchdog_drops: Column
+    """Frames for the link that its sender's watchdog dropped."""
+    watchdog_first: Column
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,6 +213,9 @@ class PacketOutcome:
     perished: int
     """Frames of any kind lost on dead links; `erred`: lost by chance on links that lose."""
     erred: int
+    watched: int
+    """Frames dropped by watchdogs; `expired`: that had crossed as many links as they may."""
+    expired: int
     data_hops: int
     control_hops: int
     ports: PortRecord

@@ -34,6 +34,7 @@ from ctestbed.transport.packet.reference_control import make_law
 from ctestbed.transport.packet.reference_ends import Ends
 from ctestbed.transport.packet.reference_harm import do_harm, fate_of
 from ctestbed.transport.packet.reference_hold import give_credit, look_ahead, next_word, who_waits
+from ctestbed.transport.packet.reference_pause import Pauses
 from ctestbed.transport.packet.reference_state import Flow, Frame, Node, Port, Queue, Wait, mix
 
 WAKE: Final = 0
@@ -42,7 +43,7 @@ TIMER: Final = 2
 PS_PER_SECOND: Final = 10**12
 
 
-class Simulation(Ends):
+class Simulation(Pauses, Ends):
     """One run: build it, `run` it, ask for its `outcome`."""
 
     def __init__(
@@ -57,7 +58,7 @@ class Simulation(Ends):
         self.nodes: dict[int, Node] = {}
         self.ports: dict[int, Port] = {}
         self.now = self.last = self.lost = self.trimmed = self.data_hops = self.control_hops = 0
-        self.perished = self.erred = 0
+        self.perished = self.erred = self.watched = self.expired = 0
         limits = computed_limits(network, limits, settings)
         links = set(network.links.tolist())
         for link in sorted(links | {link ^ 1 for link in links}):
@@ -66,6 +67,7 @@ class Simulation(Ends):
             give_credit(self.ports, buffers(network, limits), settings.lossless)
         look_ahead(self.ports, network, settings)
         do_harm(self.ports, settings.harm or no_harm())
+        self._watch_all()
         tuning = tune(network, flows, settings)
         self.flows = [self._add_flow(tuning, network, flows, f) for f in range(len(flows.sizes))]
         self.open = len(self.flows)
@@ -76,6 +78,8 @@ class Simulation(Ends):
         )
         for port in self.ports.values():
             port.flows.sort(key=lambda flow: flow.start)
+            if port.changes:
+                self._set_timer(port, port.changes[0][0])
             if port.flows:
                 self._set_timer(port, port.flows[0].start)
 
@@ -174,7 +178,7 @@ class Simulation(Ends):
     # A port's transmitter.
 
     def _launch(self, port: Port, frame: Frame) -> None:
-        port.free = self.now - (-frame.size * 8 * PS_PER_SECOND) // port.rate
+        port.free = self.now - (-frame.size * 8 * PS_PER_SECOND) // (port.pace or port.rate)
         when = port.free + port.delay
         self.ports[port.link ^ 1].wire.append((when, frame))
         heappush(self.heap, (when, ARRIVAL, port.link ^ 1))
@@ -246,6 +250,8 @@ class Simulation(Ends):
             self._serve(port)
         elif frame.kind != "data":
             self._carry_answer(frame)
+        elif frame.hop + 1 == self.settings.ttl < len(frame.path):
+            self.expired += 1
         elif frame.hop + 1 == len(frame.path):
             self._deliver(port, frame)
         else:
@@ -292,17 +298,6 @@ class Simulation(Ends):
         else:
             self._acknowledge(frame.flow, frame)
 
-    def _heed(self, queue: Queue, span: int, *, stop: bool) -> None:
-        settings = self.settings
-        if not stop or queue.paused_until <= self.now:
-            queue.paused += max(0, min(self.now, queue.paused_until) - queue.paused_from)
-            queue.paused_from = self.now + settings.pause_response
-            queue.paused_until = self.now
-        if stop:
-            bits = settings.pause_quanta * BIT_TIMES_OF_QUANTUM
-            span = span or bits * PS_PER_SECOND // queue.port.rate
-            queue.paused_until = self.now + settings.pause_response + span if span else NEVER
-
     def _threshold(self, node: Node, queue: Queue) -> int:
         share, of = self.settings.alpha
         if share == 0:
@@ -320,6 +315,9 @@ class Simulation(Ends):
 
     def _forward(self, port: Port, out: Port, frame: Frame) -> None:
         queue = port.queues[frame.klass]
+        if self._discards(out.queues[frame.klass]):
+            self._note_arrival(queue, frame.size)
+            return
         paused_before = queue.off
         if not self._admit(queue, out.queues[frame.klass], frame.size):
             if not self.settings.trim or self.settings.lossless >> frame.klass & 1:
@@ -472,6 +470,8 @@ class Simulation(Ends):
             trimmed=self.trimmed,
             perished=self.perished,
             erred=self.erred,
+            watched=self.watched,
+            expired=self.expired,
             waits=who_waits(self.ports, self.settings) if self.open and not self.heap else (),
             data_hops=self.data_hops,
             control_hops=self.control_hops,
@@ -487,6 +487,8 @@ class Simulation(Ends):
                 sent_bytes=table(leaving, "sent_bytes"),
                 sent_frames=table(leaving, "sent_frames"),
                 first_drop=table(arriving, "first_drop"),
+                watchdog_drops=table(leaving, "watchdog_drops"),
+                watchdog_first=table(leaving, "watchdog_first"),
             ),
         )
 

@@ -8,6 +8,7 @@ from ctestbed.transport.packet.kernels_layout import NEVER
 from ctestbed.transport.packet.problem import PacketSettings
 from ctestbed.transport.packet.reference_code import know, lacking, whole
 from ctestbed.transport.packet.reference_control import RCCLaw
+from ctestbed.transport.packet.reference_harm import change_rate
 from ctestbed.transport.packet.reference_hold import compute_pause
 from ctestbed.transport.packet.reference_state import Flow, Frame, Node, Port, Queue, mix
 
@@ -30,6 +31,10 @@ class Ends(ABC):
     @abstractmethod
     def _set_timer(self, port: Port, when: int) -> None:
         """Have `_tick` called by `when`."""
+
+    @abstractmethod
+    def _watch(self, port: Port) -> None:
+        """Have the port's watchdogs bark that are due."""
 
     @abstractmethod
     def _ask(self, queue: Queue) -> None:
@@ -191,6 +196,8 @@ class Ends(ABC):
                 self._enter_ring(flow)
             self._set_timer(port, flow.deadline)
         self._speak(port)
+        self._watch(port)
+        self._set_timer(port, change_rate(port, self.now))
         self._pull(port)
 
     def _speak(self, port: Port) -> None:

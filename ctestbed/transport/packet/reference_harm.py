@@ -2,7 +2,7 @@
 
 from typing import Final, Literal
 
-from ctestbed.transport.packet.kernels_layout import CUT
+from ctestbed.transport.packet.kernels_layout import CUT, NEVER
 from ctestbed.transport.packet.problem import Harm
 from ctestbed.transport.packet.reference_state import Port, mix
 
@@ -18,6 +18,16 @@ def do_harm(ports: dict[int, Port], harm: Harm) -> None:
     for link, begin, until, share in sorted(harm.losses.tolist(), key=lambda row: row[1]):
         if link in ports:
             ports[link ^ 1].losses.append((begin, until, share))
+    for link, when, rate in sorted(harm.slows.tolist(), key=lambda row: row[1]):
+        if link in ports:
+            ports[link].changes.append((when, rate))
+
+
+def change_rate(port: Port, now: int) -> int:
+    """Have a port send at the rate that is taken now; return when it changes again."""
+    while port.changes and port.changes[0][0] <= now:
+        port.pace = port.changes.popleft()[1]
+    return port.changes[0][0] if port.changes else NEVER
 
 
 def fate_of(

@@ -86,6 +86,13 @@ class Queue:
     said: int = 0
     first_drop: int = NEVER
     ahead: "Ahead | None" = None
+    watch_at: int = NEVER
+    """When to see whether its watchdog barks; NEVER if it is not paused."""
+    barked: bool = False
+    storm_ends: int = 0
+    """When the pauses end that its watchdog ignores."""
+    watchdog_drops: int = 0
+    watchdog_first: int = NEVER
 
     def has_credit(self, size: int) -> bool:
         """Whether the peer has vouched for this class's next `size` bytes."""
@@ -143,6 +150,10 @@ class Port:
     pulled: deque["Flow"] = field(default_factory=deque)
     """Flows that come in here and are to be given credit, in turn."""
     pull_at: int = 0
+    pace: int = 0
+    """bit/s at which it sends for a time, where who receives takes no more; 0: its rate."""
+    changes: deque[tuple[int, int]] = field(default_factory=deque)
+    """When that changes, and to what."""
 
 
 @dataclass(slots=True)

@@ -12,6 +12,7 @@ from ctestbed.transport.packet.problem import (
     PacketNetwork,
     PacketSettings,
     PacketWaits,
+    Watchdog,
 )
 
 NEVER = 2**62
@@ -49,21 +50,30 @@ def every_link(
 
 
 @st.composite
-def harms(draw: st.DrawFn, cables: int, classes: int) -> Harm:
-    """Any losses and storms on directed links of so many cables."""
-    link = st.integers(0, 2 * cables - 1)
+def harms(draw: st.DrawFn, cables: int, classes: int, used: list[int]) -> Harm:
+    """Any losses and storms on directed links of so many cables, more often on those in use."""
+    link = st.sampled_from(used) | st.integers(0, 2 * cables - 1)
     time = st.sampled_from([0, 1, 10**6, 3 * 10**6, 20 * 10**6, NEVER])
     span = st.tuples(time, time).filter(lambda pair: pair[0] < pair[1])
     losses = st.tuples(link, span, st.sampled_from([2**32, 2**31, 2**28]))
-    storms = st.tuples(link, st.integers(-1, classes + 3), span)
-    return Harm(
-        np.array([(d, *s, p) for d, s, p in draw(st.lists(losses, max_size=4))], np.int64).reshape(
-            -1, 4
-        ),
-        np.array([(d, k, *s) for d, k, s in draw(st.lists(storms, max_size=2))], np.int64).reshape(
-            -1, 4
-        ),
+    storms = st.tuples(link, st.just(-1) | st.integers(-1, classes + 3), span)
+    slows = st.tuples(link, time, st.sampled_from([0, 10**9, 3 * 10**9, 70 * 10**9]))
+    rows = (
+        [(d, *s, p) for d, s, p in draw(st.lists(losses, max_size=4))],
+        [(d, k, *s) for d, k, s in draw(st.lists(storms, max_size=3))],
+        draw(st.lists(slows, max_size=4)),
     )
+    return Harm(
+        *(np.array(r, np.int64).reshape(-1, width) for r, width in zip(rows, (4, 4, 3), strict=True))
+    )
+
+
+watchdogs = st.builds(
+    Watchdog,
+    st.sampled_from([1, 10**5, 10**6, 20 * 10**6]),
+    st.sampled_from([0, 10**6, 50 * 10**6, NEVER]),
+    st.booleans(),
+)
 
 
 @st.composite
@@ -165,7 +175,9 @@ def problems(draw: st.DrawFn) -> Problem:
         trim=draw(st.booleans()),
         congestion=draw(pick(["none", "dcqcn", "hpcc", "swift", "nscc", *["rcc"] * selective])),
         seed=draw(st.integers(0, 2**31)),
-        harm=draw(st.none() | harms(len(ends), classes)),
+        harm=draw(st.none() | harms(len(ends), classes, network.links.tolist())),
+        watchdog=draw(st.none() | watchdogs),
+        ttl=draw(pick([*[0] * 7, 3])),
         max_in_flight=draw(pick([NEVER, 3, 20])),
     )
     xoff = draw(pick([5000, 20_000]))
