@@ -18,7 +18,7 @@ PAUSE_QUANTA: Final = 65535
 
 
 def harm_of(failures: Sequence[Failure], horizon: int) -> Harm:
-    """Return the losses and storms of failures up to `horizon` ps.
+    """Return the losses, storms and slow receivers of failures up to `horizon` ps.
 
     Raises:
         InputError: a cable flaps so often that the run would not end.
@@ -46,7 +46,9 @@ def harm_of(failures: Sequence[Failure], horizon: int) -> Harm:
             # A NIC's failure names the link from it; what it pauses is the link to it.
             storms += [(link ^ 1, klass, failure.start, until) for link in failure.links]
     return Harm(
-        np.array(losses, np.int64).reshape(-1, 4), np.array(storms, np.int64).reshape(-1, 4)
+        np.array(losses, np.int64).reshape(-1, 4),
+        np.array(storms, np.int64).reshape(-1, 4),
+        np.array(_slows(failures), np.int64).reshape(-1, 3),
     )
 
 
@@ -65,30 +67,52 @@ def _dead(failures: Sequence[Failure], horizon: int) -> list[tuple[int, int, int
 
 
 def slow_down(network: PacketNetwork, failures: Sequence[Failure]) -> PacketNetwork:
-    """Let slow receivers take no more than their rate: the cable to them is as slow.
+    """Let receivers that are slow for the whole run take no more: the cable to them is as slow.
 
     Raises:
-        InputError: one is slow for a part of the run only, or not slower than its cable.
+        InputError: one is not slower than its cable.
     """
     rate = network.rate.copy()
     for failure in failures:
         if failure.kind != "slow":
             continue
-        to_it = [link ^ 1 for link in failure.links]
-        fault = None
-        if failure.start or failure.until is not None:
-            fault = "a receiver is slow for the whole run or not at all"
-        elif any(failure.rate >= int(rate[link]) for link in to_it):
-            fault = "its cable is not faster"
-        if fault:
+        to_it = _to_receiver(failure)
+        if any(failure.rate >= int(network.rate[link]) for link in to_it):
             raise InputError(
                 "CTB-S111",
-                f"failure {failure.text!r}: {fault}",
+                f"failure {failure.text!r}: its cable is not faster",
                 where=Where(pointer="--fail"),
                 hint="write `slow:ENDPOINT,rate=RATE`, with less than the cable's rate",
             )
-        rate[to_it] = failure.rate
+        if not _passes(failure):
+            rate[to_it] = np.minimum(rate[to_it], failure.rate)
     return replace(network, rate=rate)
+
+
+def _to_receiver(failure: Failure) -> list[int]:
+    # A NIC's failure names the link from it.
+    return [link ^ 1 for link in failure.links]
+
+
+def _passes(failure: Failure) -> bool:
+    """Whether a receiver is slow for a part of the run only."""
+    return failure.kind == "slow" and (failure.start > 0 or failure.until is not None)
+
+
+def _slows(failures: Sequence[Failure]) -> list[tuple[int, int, int]]:
+    """Return when which link's sender sends at what rate: that of the slowest that holds then."""
+    spans: dict[int, list[tuple[int, int, int]]] = {}
+    for failure in filter(_passes, failures):
+        until = NEVER if failure.until is None else failure.until
+        for link in _to_receiver(failure):
+            spans.setdefault(link, []).append((failure.start, until, failure.rate))
+    rows = []
+    for link, mine in spans.items():
+        for time in sorted({edge for start, until, _ in mine for edge in (start, until)}):
+            rates = [rate for start, until, rate in mine if start <= time < until]
+            if time < NEVER:
+                rows.append((link, time, min(rates, default=0)))
+    return rows
 
 
 def afflict(settings: PacketSettings, failures: Sequence[Failure], horizon: int) -> PacketSettings:

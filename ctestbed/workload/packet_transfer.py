@@ -11,7 +11,6 @@ from ctestbed.core.errors import ExitCode, Where
 from ctestbed.core.result import UNKNOWN, Finding, Metric, Result
 from ctestbed.core.units import (
     PS_PER_SECOND,
-    format_size,
     format_time,
     parse_size,
     parse_time,
@@ -19,12 +18,12 @@ from ctestbed.core.units import (
 from ctestbed.routing.clos import Paths
 from ctestbed.topology.build import load_topology
 from ctestbed.topology.graph import Topology
-from ctestbed.topology.names import node_name
 from ctestbed.transport.packet.laws import CongestionControl
 from ctestbed.transport.problem import FlowOutcome
 from ctestbed.workload import packet_measures as measures
 from ctestbed.workload.drive import Transfer
 from ctestbed.workload.failures import Failure, failures_of, parse_failures
+from ctestbed.workload.packet_findings import ends_of, packet_findings
 from ctestbed.workload.packet_limits import configured_headroom
 from ctestbed.workload.packets import (
     FlowControl,
@@ -173,82 +172,6 @@ def _unknown_headroom(name: str) -> Finding:
     )
 
 
-def packet_findings(topology: Topology, run: PacketTransfer) -> list[Finding]:
-    """Report what must not happen: loss on a lossless class, flows that do not finish."""
-    found = []
-    outcome, ports = run.outcome, run.outcome.ports
-    if run.settings.lossless and outcome.lost:
-        row = int(ports.first_drop.min(axis=1).argmin())
-        link = int(ports.links[row])
-        when = int(ports.first_drop[row].min())
-        room = int(run.limits.headroom[link])
-        found.append(
-            Finding(
-                "CTB-S084",
-                "error",
-                f"{outcome.lost:,} frames of the lossless class were lost, the first by "
-                f"{_end(topology, link)} at {format_time(when)}: its headroom of "
-                f"{format_size(room)} was full",
-                None,
-                "give more headroom, in the testbed or by --headroom",
-            )
-        )
-    unfinished = int((outcome.finish < 0).sum())
-    if outcome.interrupted:
-        message = (
-            f"stopped by Ctrl-C at {format_time(outcome.now)} of simulated time, with "
-            f"{unfinished:,} of {len(outcome.finish):,} flows unfinished"
-        )
-        hint = "the figures are of what had happened by then; run it again for the whole"
-        found.append(Finding("CTB-S130", "warning", message, None, hint))
-    elif unfinished:
-        circle = find_circle(outcome.waits)
-        if circle:
-            ends = " > ".join(_end(topology, link) for link in [*circle, circle[0]])
-            why = f"deadlock, each of these ports waits for room in the next: {ends}"
-            hint = "break the circle: routes that only go up and then down have none"
-        elif outcome.stuck and bool((outcome.starts < 0).any()):
-            never = int((outcome.starts < 0).sum())
-            why = f"{never:,} of them never began, as what they wait for did not end"
-            hint = "have flows wait for flows that end, and not for each other"
-        elif outcome.stuck:
-            why, hint = "nothing can happen any more", "a pause that nobody takes back holds them"
-        else:
-            why, hint = f"time ended at {format_time(outcome.now)}", "give a longer --horizon"
-        message = f"{unfinished:,} of {len(outcome.finish):,} flows did not finish: {why}"
-        found.append(Finding("CTB-S085", "error", message, None, hint))
-    return found
-
-
-def find_circle(waits: tuple[tuple[int, int], ...]) -> list[int]:
-    """Return links that wait for each other in a circle, from the lowest on; [] if none do."""
-    after: dict[int, list[int]] = {}
-    for link, other in waits:
-        after.setdefault(link, []).append(other)
-    done: set[int] = set()
-    for start in sorted(after):
-        path, turns = [start], [iter(after.get(start, []))]
-        while path:
-            step = next(turns[-1], None)
-            if step is None:
-                done.add(path.pop())
-                turns.pop()
-            elif step in path:
-                circle = path[path.index(step) :]
-                least = circle.index(min(circle))
-                return circle[least:] + circle[:least]
-            elif step not in done:
-                path.append(step)
-                turns.append(iter(after.get(step, [])))
-    return []
-
-
-def _end(topology: Topology, link: int) -> str:
-    """Name the port that receives from a directed link: its node, and whence."""
-    sender, receiver = (node_name(topology, node) for node in _ends(topology, link))
-    return f"{receiver} (from {sender})"
-
-
 def packet_metrics(topology: Topology, run: PacketTransfer, prefix: str = "") -> list[Metric]:
     """Return completion times, goodput, losses, pauses, queues and what the engine did."""
     source = _ENGINES[run.engine]
@@ -371,7 +294,7 @@ def _links(topology: Topology, run: PacketTransfer, known: list[LinkData]) -> li
     for row in np.flatnonzero(ports.sent_bytes.sum(axis=1)).tolist():
         directed = int(ports.links[row])
         link = directed // 2
-        source, target = (node_name(topology, node) for node in _ends(topology, directed))
+        source, target = ends_of(topology, directed)
         described.append(
             {
                 "id": directed,
@@ -396,7 +319,7 @@ def _packet_data(
     described: list[PortData] = []
     for row in rows.tolist():
         link = int(ports.links[row])
-        sender, receiver = (node_name(topology, node) for node in _ends(topology, link))
+        sender, receiver = ends_of(topology, link)
         described.append(
             {
                 "link": link,
@@ -425,10 +348,3 @@ def _packet_data(
         "ended": run.outcome.now,
         "ports": described,
     }
-
-
-def _ends(topology: Topology, link: int) -> tuple[int, int]:
-    """Return the nodes that a directed link leaves and reaches."""
-    links = topology.links
-    ends = (links.a, links.b) if link % 2 == 0 else (links.b, links.a)
-    return int(ends[0][link // 2]), int(ends[1][link // 2])

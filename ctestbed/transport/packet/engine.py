@@ -21,6 +21,7 @@ from ctestbed.transport.packet.problem import (
     PortRecord,
     one_cable,
 )
+from ctestbed.transport.packet.stillness import next_look, patience_of, stands_still
 
 Notify: TypeAlias = Callable[[int, int, int], None]
 SLICE = 2_000_000
@@ -55,18 +56,23 @@ def simulate(
     """
     run_windows = load_kernel()
     require(network, flows, settings)
+    patience = patience_of(settings, limits)
     room = 1
     while True:
         state = pack(network, flows, limits, settings, room)
         code = at.FULL
+        upto = min(horizon, patience)
         began = time.process_time()
         with wish_to_stop() as wish:
             while code in {at.FULL, at.RUNNING} and not wish.stop:
-                code = run_windows(*state.arguments(), horizon, SLICE)
+                code = run_windows(*state.arguments(), upto, SLICE)
                 if code == at.FULL:
                     grow(state, max(len(state.chain), int(state.run[at.X_RESERVE])))
-                if code == at.RUNNING and state.due.min() > horizon:
-                    break
+                if code == at.RUNNING and state.due.min() > upto:
+                    if upto >= horizon:
+                        break
+                    code, upto = _look(state, upto, patience)
+                    upto = min(horizon, upto)
                 if notify is not None:
                     run = state.run
                     notify(*(int(run[row]) for row in (at.X_NOW, at.X_EVENTS, at.X_OPEN)))
@@ -75,6 +81,16 @@ def simulate(
             outcome = _unpack(state, code, time.process_time() - began)
             return replace(outcome, interrupted=cut)
         room *= 4
+
+
+def _look(state: State, upto: int, patience: int) -> tuple[int, int]:
+    """Tell whether a run stands still at `upto`, and until when to go on if not."""
+    starts, last = state.flows[:, at.S_START], int(state.run[at.X_LAST])
+    if stands_still(starts, upto, last, patience):
+        heads = state.store[state.doors[:, at.W_HEAD], at.F_TIME]
+        if min(int(heads.min()), int(state.doors[:, at.A_WAKE].min())) >= at.NEVER:
+            return (at.STUCK if state.run[at.X_OPEN] else at.ENDED), upto
+    return at.RUNNING, next_look(starts, upto, last, patience)
 
 
 def _unpack(state: State, code: int, cpu: float) -> PacketOutcome:

@@ -301,7 +301,7 @@ def _marks(rows: Column, settings: PacketSettings) -> Column:
 
 
 def _hops(network: PacketNetwork, port_of_link: Column, ttl: int) -> Column:
-    """Return the ports of all paths, -1 before, between and after them, EXPIRES behind a last hop."""
+    """Return the ports of all paths, EXPIRES where a frame may go no further, -1 elsewhere."""
     paths = len(network.offsets) - 1
     hops = np.full(len(network.links) + paths + 1, -1, np.int64)
     path_of = np.repeat(np.arange(paths), np.diff(network.offsets))

@@ -36,6 +36,7 @@ from ctestbed.transport.packet.reference_harm import do_harm, fate_of
 from ctestbed.transport.packet.reference_hold import give_credit, look_ahead, next_word, who_waits
 from ctestbed.transport.packet.reference_pause import Pauses
 from ctestbed.transport.packet.reference_state import Flow, Frame, Node, Port, Queue, Wait, mix
+from ctestbed.transport.packet.stillness import next_look, patience_of, stands_still
 
 WAKE: Final = 0
 ARRIVAL: Final = 1
@@ -58,6 +59,7 @@ class Simulation(Pauses, Ends):
         self.nodes: dict[int, Node] = {}
         self.ports: dict[int, Port] = {}
         self.now = self.last = self.lost = self.trimmed = self.data_hops = self.control_hops = 0
+        self.still = False
         self.perished = self.erred = self.watched = self.expired = 0
         limits = computed_limits(network, limits, settings)
         links = set(network.links.tolist())
@@ -148,8 +150,25 @@ class Simulation(Pauses, Ends):
             port.timer = when
             heappush(self.heap, (when, TIMER, port.link))
 
-    def run(self, horizon: int, wish: Wish | None = None) -> None:
-        """Settle events until none is left, or `horizon` ps, or `wish` says to stop."""
+    def run(self, horizon: int, patience: int, wish: Wish | None = None) -> None:
+        """Settle events until none is left, or `horizon` ps, or nothing moves for `patience` ps.
+
+        Or until `wish` says to stop.
+        """
+        upto = min(horizon, patience)
+        while True:
+            self._run(upto, wish)
+            if upto >= horizon or not self.heap or (wish and wish.stop):
+                return
+            starts = np.array([flow.start for flow in self.flows], np.int64)
+            if stands_still(starts, upto, self.last, patience) and not any(
+                port.wire or port.wake < NEVER for port in self.ports.values()
+            ):
+                self.still = True
+                return
+            upto = min(horizon, next_look(starts, upto, self.last, patience))
+
+    def _run(self, horizon: int, wish: Wish | None) -> None:
         while self.heap and self.heap[0][0] <= horizon and not (wish and wish.stop):
             now, rank, link = heappop(self.heap)
             port = self.ports[link]
@@ -452,6 +471,7 @@ class Simulation(Pauses, Ends):
     def outcome(self) -> PacketOutcome:
         """Return what became of the flows and ports."""
         links = sorted(self.ports)
+        stuck = bool(self.open) and (self.still or not self.heap)
         leaving = [self.ports[link].queues for link in links]
         arriving = [self.ports[link ^ 1].queues for link in links]
 
@@ -464,7 +484,7 @@ class Simulation(Pauses, Ends):
             np.array([flow.delivered for flow in self.flows], np.int64),
             np.array([flow.resent for flow in self.flows], np.int64),
             ended=not self.open,
-            stuck=bool(self.open) and not self.heap,
+            stuck=stuck,
             now=self.last,
             lost=self.lost,
             trimmed=self.trimmed,
@@ -472,7 +492,7 @@ class Simulation(Pauses, Ends):
             erred=self.erred,
             watched=self.watched,
             expired=self.expired,
-            waits=who_waits(self.ports, self.settings) if self.open and not self.heap else (),
+            waits=who_waits(self.ports, self.settings) if stuck else (),
             data_hops=self.data_hops,
             control_hops=self.control_hops,
             ports=PortRecord(
@@ -504,7 +524,7 @@ def simulate_reference(
     simulation = Simulation(network, flows, limits, settings)
     began = time.process_time()
     with wish_to_stop() as wish:
-        simulation.run(horizon, wish)
+        simulation.run(horizon, patience_of(settings, limits), wish)
     outcome = simulation.outcome()
     cut = wish.stop and not outcome.ended and not outcome.stuck
     return replace(outcome, interrupted=cut, cpu=time.process_time() - began)

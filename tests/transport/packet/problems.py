@@ -64,7 +64,10 @@ def harms(draw: st.DrawFn, cables: int, classes: int, used: list[int]) -> Harm:
         draw(st.lists(slows, max_size=4)),
     )
     return Harm(
-        *(np.array(r, np.int64).reshape(-1, width) for r, width in zip(rows, (4, 4, 3), strict=True))
+        *(
+            np.array(r, np.int64).reshape(-1, width)
+            for r, width in zip(rows, (4, 4, 3), strict=True)
+        )
     )
 
 

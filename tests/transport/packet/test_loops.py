@@ -8,7 +8,7 @@ import pytest
 from ctestbed.transport.packet.engine import simulate
 from ctestbed.transport.packet.problem import PacketFlows, PacketNetwork, PacketSettings
 from ctestbed.transport.packet.reference import simulate_reference
-from ctestbed.workload.packet_transfer import find_circle
+from ctestbed.workload.packet_findings import find_circle
 from tests.transport.packet.problems import NEVER, Problem, column, every_link
 
 pytestmark = pytest.mark.numba

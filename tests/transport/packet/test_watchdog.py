@@ -48,9 +48,7 @@ def storm(until: int, choices: PacketSettings) -> Problem:
         np.full(10, 10**11, np.int64), np.full(10, US, np.int64), column(0, 3, 6),
         column(0, 4, 6, 2, 4, 8),
     )  # fmt: skip
-    flows = PacketFlows(
-        column(SIZE, SIZE), column(0, 0), column(0, 0), column(0, 1), column(1, 1)
-    )
+    flows = PacketFlows(column(SIZE, SIZE), column(0, 0), column(0, 0), column(0, 1), column(1, 1))
     harm = Harm(no_harm().losses, column(6, -1, 10 * US, until).reshape(1, 4))
     return network, flows, every_link(10, xoff=40_000, xon=36_000), replace(choices, harm=harm)
 
