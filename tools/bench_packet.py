@@ -9,7 +9,8 @@ from statistics import median
 from typing import Final, NamedTuple
 
 from ctestbed.topology.build import load_topology
-from ctestbed.workload.packets import PacketOptions, PacketTransfer, drive_packets
+from ctestbed.workload.packet_options import PacketOptions
+from ctestbed.workload.packets import PacketTransfer, drive_packets
 from ctestbed.workload.traffic import build_traffic
 
 ROUNDS: Final = 3

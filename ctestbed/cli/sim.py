@@ -130,6 +130,12 @@ def transfer(
             "--xoff", metavar="SIZE", help="Packets: ingress bytes above which a peer must pause."
         ),
     ] = None,
+    xon: Annotated[
+        str | None,
+        typer.Option(
+            "--xon", metavar="SIZE", help="Packets: ingress bytes at which it may send again."
+        ),
+    ] = None,
     headroom: Annotated[
         str | None,
         typer.Option(
@@ -151,6 +157,15 @@ def transfer(
     horizon: Annotated[
         str | None, typer.Option("--horizon", metavar="TIME", help="Packets: end here; 1h.")
     ] = None,
+    watchdog: Annotated[
+        str | None,
+        typer.Option(
+            "--watchdog",
+            metavar="TIME[,ACTION]",
+            help="Packets: a port paused for so long without a break drops the class's frames "
+            "(or `,forward`: sends on) until no pause has held for as long (`,restore=TIME`).",
+        ),
+    ] = None,
     fail: Annotated[
         list[str] | None,
         typer.Option(
@@ -170,10 +185,12 @@ def transfer(
         "ack_every": ack_every,
         "mtu": payload,
         "xoff": xoff,
+        "xon": xon,
         "headroom": headroom,
         "queue": queue,
         "retry": retry,
         "horizon": horizon,
+        "watchdog": watchdog,
         "fail": tuple(fail) if fail else None,
     }
     given = {name: value for name, value in options.items() if value is not None}

@@ -25,12 +25,13 @@ from ctestbed.workload.drive import Transfer
 from ctestbed.workload.failures import Failure, failures_of, parse_failures
 from ctestbed.workload.packet_findings import ends_of, packet_findings
 from ctestbed.workload.packet_limits import configured_headroom
-from ctestbed.workload.packets import (
+from ctestbed.workload.packet_options import (
     FlowControl,
     PacketOptions,
-    PacketTransfer,
-    drive_packets,
+    parse_alpha,
+    parse_watchdog,
 )
+from ctestbed.workload.packets import PacketTransfer, drive_packets
 from ctestbed.workload.traffic import read_traffic
 from ctestbed.workload.transfer import (
     LinkData,
@@ -72,6 +73,11 @@ class PacketTransferRequest:
     retry: str | None = None
     horizon: str | None = None
     fail: tuple[str, ...] = ()
+    watchdog: str | None = None
+    xon: str | None = None
+    alpha: str | None = None
+    buffer: str | None = None
+    headroom_pool: str | None = None
 
     def options(self, seed: int, failures: tuple[Failure, ...] = ()) -> PacketOptions:
         """Read the quantities.
@@ -101,6 +107,11 @@ class PacketTransferRequest:
             horizon=time(self.horizon, "--horizon"),
             seed=seed,
             failures=failures,
+            watchdog=None if self.watchdog is None else parse_watchdog(self.watchdog),
+            xon=size(self.xon, "--xon"),
+            alpha=None if self.alpha is None else parse_alpha(self.alpha),
+            buffer=size(self.buffer, "--buffer"),
+            headroom_pool=size(self.headroom_pool, "--headroom-pool"),
         )
 
 
@@ -201,6 +212,8 @@ def packet_metrics(topology: Topology, run: PacketTransfer, prefix: str = "") ->
         metric("drops.lossy", outcome.lost - lossless, "packets"),
         metric("drops.down", outcome.perished, "frames"),
         metric("drops.errors", outcome.erred, "frames"),
+        metric("drops.watchdog", outcome.watched, "frames"),
+        metric("drops.ttl", outcome.expired, "packets"),
         metric("packets.trimmed", outcome.trimmed, "packets"),
         *_parity(run, metric),
         metric("packets.resent", int(outcome.resent.sum()), "packets"),
@@ -333,6 +346,7 @@ def _packet_data(
                 "pauses": int(ports.pauses[row].sum()),
                 "paused": int(ports.paused[row].sum()),
                 "drops": int(ports.drops[row].sum()),
+                "watchdog_drops": int(ports.watchdog_drops[row].sum()),
                 "marks": int(ports.marks[row].sum()),
             }
         )

@@ -4,20 +4,18 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from time import process_time
-from typing import Final, Literal, TypeAlias
+from typing import Final
 
 import numpy as np
 
 from ctestbed.core.errors import InputError, Where
-from ctestbed.core.headroom import bandwidth_delay_product
 from ctestbed.core.units import PS_PER_SECOND, format_time
 from ctestbed.routing.clos import Paths, route_flows
 from ctestbed.routing.spread import Spread
 from ctestbed.topology.graph import Topology
 from ctestbed.topology.names import node_name
-from ctestbed.transport.packet.computed import LONG, is_long, known_ahead
-from ctestbed.transport.packet.kernels_layout import NEVER
-from ctestbed.transport.packet.laws import CongestionControl, tune
+from ctestbed.transport.packet.computed import LONG, is_long
+from ctestbed.transport.packet.laws import tune
 from ctestbed.transport.packet.problem import (
     Column,
     LinkClassLimits,
@@ -28,17 +26,11 @@ from ctestbed.transport.packet.problem import (
     PacketWaits,
 )
 from ctestbed.workload.drive import turns
-from ctestbed.workload.failures import Failure
 from ctestbed.workload.flows import Flows, Waits
 from ctestbed.workload.harm import afflict, slow_down
+from ctestbed.workload.packet_buffers import limits_of
+from ctestbed.workload.packet_options import SEVERAL, SPREADS, PacketOptions, check_options
 
-FlowControl: TypeAlias = Literal["pfc", "cbfc", "bifrost", "none"]
-
-XOFF_FRAMES: Final = 100
-"""Frames of an ingress above which its peer pauses: the published scenarios' setting (htsim)."""
-XON_FRAMES: Final = 89
-QUEUE_FRAMES: Final = 100
-"""Frames that may wait for a port of a lossy class."""
 LOSSLESS_RETRY: Final = 67_108_864 * 1000
 """ps: InfiniBand's local ACK timeout of 14, 4.096 us times 2**14. A pause is no loss."""
 LOSSY_RETRY: Final = 500 * 10**6
@@ -47,9 +39,6 @@ _QUEUE_PAIRS: Final = re.compile(r"qp:([0-9]{1,4})")
 _ERASURE_CODE: Final = re.compile(r"ec:([0-9]{1,4}),([0-9]{1,4})")
 MAX_GROUP: Final = 255
 """Packets of a group of an erasure code, as in Reed-Solomon codes over bytes."""
-_SPREADS: Final = {"balanced", "ecmp", "spray", "random", "adaptive", "flowlet"}
-_SEVERAL: Final = {"spray", "random", "adaptive", "flowlet"}
-_OVERTAKING: Final = {"spray", "random", "adaptive"}
 _SPRAYING: Final = {"spray", "random"}
 FLOWLET_GAP: Final = 50 * 10**6
 """ps: longer than paths of a data centre differ by, so that nothing overtakes; ours."""
@@ -57,32 +46,8 @@ SPRAYED_PATHS: Final = 256
 """Equal-cost paths of one plane that a flow's packets go by, at most."""
 SPRAYED_HOPS: Final = 2**22
 """And of all flows together, in cables: a path of 6 takes about 150 B with all its tables."""
-MAX_PAYLOAD: Final = 60_000
-"""Bytes: a frame's size is kept in 16 bits."""
 SMALL_RUN: Final = 20_000
 """Packets times hops up to which the plain engine answers before the compiled one has loaded."""
-
-
-@dataclass(frozen=True, slots=True)
-class PacketOptions:
-    """What the user chose; sizes in bytes, times in ps; None: this module's default."""
-
-    flow_control: FlowControl = "pfc"
-    congestion: CongestionControl = "none"
-    reliability: str = "gbn"
-    """gbn, sr, or ec:K,M: selective repeat with M packets of parity after K of data."""
-    spread: str = "ecmp"
-    """balanced, ecmp, spray, random, adaptive, flowlet, or qp:N: each flow over N queue pairs."""
-    trim: bool = False
-    ack_every: int = 1
-    payload: int = 4000
-    xoff: int | None = None
-    headroom: int | None = None
-    queue: int | None = None
-    retry: int | None = None
-    horizon: int | None = None
-    seed: int = 1
-    failures: tuple[Failure, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +89,7 @@ def drive_packets(
             thresholds contradict each other.
     """
     began = process_time()
-    _check(options)
+    check_options(options)
     whole, pairs = flows, _queue_pairs(options)
     flows = _divide(flows, pairs) if pairs > 1 else flows
     paths, first, count = _route(topology, flows, options)
@@ -136,7 +101,7 @@ def drive_packets(
     if options.congestion in {"nscc", "rcc"}:
         options, settings = _for_windows_of_uec(options, settings, network, packet_flows)
     _require_long(network, settings)
-    limits = _limits(network, options, settings, configured)
+    limits = limits_of(network, options, settings, configured)
     if engine == "auto":
         hops = -(-flows.sizes // options.payload) * np.diff(paths.offsets)[first]
         engine = "reference" if int(hops.sum()) <= SMALL_RUN else "packet"
@@ -185,7 +150,7 @@ def _queue_pairs(options: PacketOptions) -> int:
     Raises:
         InputError: there is no such spread, or not so many queue pairs.
     """
-    if options.spread in _SPREADS:
+    if options.spread in SPREADS:
         return 1
     match = _QUEUE_PAIRS.fullmatch(options.spread)
     if match is None or not 1 <= int(match[1]) <= MAX_QUEUE_PAIRS:
@@ -193,7 +158,7 @@ def _queue_pairs(options: PacketOptions) -> int:
             "CTB-S086",
             f"{options.spread[:80]!r} is no spread of packets",
             where=Where(pointer="--spread"),
-            hint=f"{', '.join(sorted(_SPREADS))}, or qp:N with N from 1 to {MAX_QUEUE_PAIRS}",
+            hint=f"{', '.join(sorted(SPREADS))}, or qp:N with N from 1 to {MAX_QUEUE_PAIRS}",
         )
     return int(match[1])
 
@@ -274,87 +239,6 @@ def _together(outcome: PacketOutcome, pairs: int) -> PacketOutcome:
     )
 
 
-def _faults_of_flow_control(options: PacketOptions) -> tuple[tuple[bool, str, str, str], ...]:
-    """Return whether each holds, what it is, its option, and what to do instead."""
-    return (
-        (
-            options.trim and options.flow_control != "none",
-            "a lossless class loses nothing, so nothing can be trimmed",
-            "--trim",
-            "trim with --flow-control none",
-        ),
-        (
-            options.flow_control == "none" and options.headroom is not None,
-            "headroom is for classes that lose nothing",
-            "--headroom",
-            "leave it out, or use --flow-control pfc, cbfc or bifrost",
-        ),
-        (
-            options.flow_control != "none" and options.queue is not None,
-            "a lossless class is bounded by its ingress, not by its queue",
-            "--queue",
-            "give --xoff and --headroom instead",
-        ),
-        (
-            options.flow_control in {"cbfc", "bifrost"}
-            and any(failure.kind != "slow" for failure in options.failures),
-            "credit and computed pauses count on every frame, and know of none that is lost",
-            "--fail",
-            "`slow` only; other failures with --flow-control pfc or none",
-        ),
-    )
-
-
-def _check(options: PacketOptions) -> None:
-    """Refuse protocols that cannot work together.
-
-    Raises:
-        InputError: they cannot.
-    """
-    faults = (
-        (
-            options.spread in _OVERTAKING and options.reliability == "gbn",
-            "go-back-N takes packets that overtake each other for lost ones",
-            "--reliability",
-            f"{options.spread} with --reliability sr",
-        ),
-        *_faults_of_flow_control(options),
-        (
-            options.ack_every > 1 and options.reliability != "gbn",
-            "selective repeat acknowledges each packet by its number",
-            "--ack-every",
-            "leave it out, or use --reliability gbn",
-        ),
-        (
-            options.trim and options.reliability.startswith("ec"),
-            "a trimmed packet is asked for again, which the code's parity should make needless",
-            "--trim",
-            "leave --trim out, or use --reliability sr",
-        ),
-        (
-            options.congestion == "rcc" and options.reliability == "gbn",
-            "a receiver that gives credit for single packets cannot have all sent again",
-            "--reliability",
-            "rcc with --reliability sr",
-        ),
-        (
-            options.spread in _SEVERAL and options.congestion == "hpcc",
-            "HPCC compares what one packet saw of each port with what the last one saw",
-            "--cc",
-            "hpcc over one path, or spray with --cc nscc or swift",
-        ),
-        (
-            not 0 < options.payload <= MAX_PAYLOAD,
-            f"a payload of {options.payload} B fits no frame",
-            "--payload",
-            f"from 1B to {MAX_PAYLOAD}B",
-        ),
-    )
-    for wrong, message, option, hint in faults:
-        if wrong:
-            raise InputError("CTB-S086", message, where=Where(pointer=option), hint=hint)
-
-
 def _require_long(network: PacketNetwork, settings: PacketSettings) -> None:
     """Refuse computed pauses where no link in use is long.
 
@@ -395,7 +279,7 @@ def _route(
     own = np.arange(len(flows))
     each = np.ones(len(flows), np.int64)
     spread: Spread = "balanced" if options.spread == "balanced" else "ecmp"
-    if options.spread not in _SEVERAL:
+    if options.spread not in SEVERAL:
         labels = turns(flows)
         paths = route_flows(
             topology, flows.source, flows.destination, spread=spread, seed=options.seed,
@@ -490,6 +374,7 @@ def _settings(options: PacketOptions, network: PacketNetwork, classes: int) -> P
         trim=options.trim,
         congestion=options.congestion,
         seed=options.seed % 2**63,
+        watchdog=options.watchdog,
     )
     if options.congestion == "dcqcn":
         return replace(settings, mark_from=_MARK_FROM, mark_all=_MARK_ALL, mark_share=_MARK_SHARE)
@@ -520,76 +405,3 @@ _MARK_FROM: Final = 400_000
 _MARK_ALL: Final = 1_600_000
 _MARK_SHARE: Final = 2**32 // 5
 """Kmin, Kmax and Pmax of HPCC's artefact at 100 Gb/s: 400 KB, 1600 KB, 0.2."""
-
-
-def _limits(
-    network: PacketNetwork,
-    options: PacketOptions,
-    settings: PacketSettings,
-    configured: Column | None,
-) -> LinkClassLimits:
-    """Return the bytes of each link's receiver; headroom by default what never overflows."""
-    frame = settings.payload + settings.header
-    count = len(network.tail)
-
-    def column(value: int) -> Column:
-        return np.full(count, value, np.int64)
-
-    xoff = XOFF_FRAMES * frame if options.xoff is None else options.xoff
-    xon = xoff * XON_FRAMES // XOFF_FRAMES
-    queue = QUEUE_FRAMES * frame if options.queue is None else options.queue
-    if options.headroom is not None:
-        headroom = column(options.headroom)
-    else:
-        headroom = closed_form_headroom(network, frame, settings.control)
-        if options.flow_control == "bifrost":
-            # All of the buffer counts, threshold or not: BDP + 2RT and some frames.
-            period, first = known_ahead(network, settings)
-            whole = np.maximum(headroom, first + 2 * period - xoff)
-            headroom = np.where(is_long(network, settings), whole, headroom)
-        if configured is not None:
-            said = np.repeat(configured, 2)
-            headroom = np.where(said >= 0, said, headroom)
-    if queue < frame or xoff < 0:
-        raise InputError(
-            "CTB-S083",
-            f"a queue of {queue} B holds no frame of {frame} B",
-            where=Where(pointer="--queue"),
-            hint=f"give at least {frame}B",
-        )
-    limits = LinkClassLimits(column(xoff), column(xon), headroom, column(queue))
-    if options.flow_control == "cbfc":
-        least = int((xoff + headroom[network.links]).min())
-        if least < frame:
-            raise InputError(
-                "CTB-S100",
-                f"a buffer of {least} B gives no credit for a frame of {frame} B",
-                where=Where(pointer="--headroom"),
-                hint=f"give at least {frame}B with --xoff and --headroom together",
-            )
-    return limits
-
-
-def closed_form_headroom(network: PacketNetwork, frame: int, control: int) -> Column:
-    """Return the bytes that may still arrive on each link after its receiver decides to pause.
-
-    The round trip of the cable; the frame that crosses XOFF, which counts whole; the frame that the
-    receiver is sending, which the pause waits for, and the pause; and the frame that the sender has
-    begun when the pause comes.
-    """
-    rates, rate_of = np.unique(network.rate, return_inverse=True)
-    delays, delay_of = np.unique(network.delay, return_inverse=True)
-    frames = 3 * frame + control
-    needed = np.array(
-        [
-            min(bandwidth_delay_product(rate, delay) + frames, NEVER)
-            if rate > 0 and delay >= 0
-            else frames
-            for rate in rates.tolist()
-            for delay in delays.tolist()
-        ],
-        np.int64,
-    )
-    which = rate_of.reshape(-1) * len(delays) + delay_of.reshape(-1)
-    whole: Column = needed[which]
-    return whole

@@ -80,6 +80,7 @@ class PortData(TypedDict):
 
     The sender's queue and marks and how long it was paused; the receiver's frames that had come in
     and not left, those of them beyond `xoff`, the pauses it told and the frames it lost.
+    `watchdog_drops` are frames for the link that the sender's watchdog dropped.
     """
 
     link: int
@@ -93,6 +94,7 @@ class PortData(TypedDict):
     pauses: int
     paused: int
     drops: int
+    watchdog_drops: int
     marks: int
 
 

@@ -13,7 +13,8 @@ from ctestbed.transport.packet.engine import load_kernel, simulate
 from ctestbed.transport.packet.laws import Swift
 from ctestbed.transport.packet.pack import grow, pack
 from ctestbed.transport.packet.problem import PacketFlows, PacketNetwork, PacketSettings
-from ctestbed.workload.packets import PacketOptions, PacketTransfer, drive_packets
+from ctestbed.workload.packet_options import PacketOptions
+from ctestbed.workload.packets import PacketTransfer, drive_packets
 from ctestbed.workload.traffic import read_traffic
 from tests.shared import shared_data
 from tests.transport.packet.problems import NEVER, Problem, column, every_link

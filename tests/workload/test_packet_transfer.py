@@ -20,7 +20,7 @@ FLOOR = 2_600_960_000
 """ps: 8,000 packets of 4,064 B on the receiver's cable of 100 Gb/s (fabric-peers 1.1)."""
 
 
-def run(testbed: str, pattern: str, size: str, **options: Any) -> Result:
+def run(testbed: str, pattern: str, size: str | None, **options: Any) -> Result:
     options.setdefault("engine", "reference")
     return run_packet_transfer(PacketTransferRequest(testbed, pattern, size, **options))
 
@@ -241,10 +241,28 @@ def test_a_slow_receiver_takes_no_more_than_its_rate() -> None:
     assert found["drops.lossless"] == found["flows.unfinished"] == 0
 
 
+@pytest.mark.parametrize("engine", ["reference", pytest.param("packet", marks=pytest.mark.numba)])
+def test_a_receiver_is_slow_for_a_part_of_the_run(engine: str) -> None:
+    def last(*fail: str) -> int:
+        found = figures(run("lab-128", "incast:4", "100kB", fail=fail, engine=engine))
+        assert found["drops.lossless"] == found["flows.unfinished"] == 0
+        return int(found["fct.max"])
+
+    free = last()
+    # For 800 us it takes 1 Gb/s instead of 100: 792 us are lost, to a frame of 32.5 us.
+    slow = last("slow:h000@10us..810us,rate=1Gbps")
+    assert abs(slow - free - 792 * US) < 33 * US
+    # Where two overlap the slower holds; one that begins when all is over changes nothing.
+    both = last("slow:h000@10us..810us,rate=1Gbps", "slow:h000@0us..500us,rate=50Gbps")
+    assert slow < both < slow + 10 * US
+    assert last("slow:h000@1ms,rate=1Gbps") == free
+    assert last("slow:h000@10us,rate=1Gbps") > 10 * free
+
+
 @pytest.mark.parametrize(
     ("spec", "code"),
     [
-        ("slow:h000@1us,rate=1Gbps", "CTB-S111"),
+        ("slow:h000@1us..2us,rate=100Gbps", "CTB-S111"),
         ("slow:h000,rate=100Gbps", "CTB-S111"),
         ("flap:leaf-00~spine-0,down=1ns,up=1ns", "CTB-S110"),
         ("storm:h000,class=1", "CTB-S112"),
@@ -366,6 +384,7 @@ def test_what_is_no_reliability_is_refused(reliability: str) -> None:
     assert refused.value.code == "CTB-S086"
 
 
+<<<<<<< HEAD
 def test_coalesced_acknowledgements_are_as_many_as_they_must_be() -> None:
     # One flow of 1 MB is 250 packets over the two cables of a leaf.
     runs = {n: run_packets("incast:1", ack_every=n) for n in (1, 8, 250, 1000)}
@@ -387,3 +406,57 @@ def test_selective_repeat_does_not_coalesce() -> None:
     assert refused.value.code == "CTB-S086"
     assert refused.value.where is not None
     assert refused.value.where.pointer == "--ack-every"
+=======
+def storm_and_victim(path: Path, **options: Any) -> Result:
+    """One host sends to a host in a storm, and to its neighbour."""
+    flows = path / "flows.csv"
+    flows.write_text("source,destination,size\nh016,h000,1MB\nh016,h001,1MB\n")
+    return run("lab-128", str(flows), None, fail=("storm:h000@10us",), horizon="5ms", **options)
+
+
+def test_a_storm_stops_its_victim_and_a_watchdog_names_the_port(tmp_path: Path) -> None:
+    held = storm_and_victim(tmp_path)
+    assert figures(held)["flows.unfinished"] == 2
+    assert figures(held)["drops.watchdog"] == 0
+    freed = storm_and_victim(tmp_path, watchdog="200us")
+    found = figures(freed)
+    assert found["flows.unfinished"] == 1
+    assert found["drops.watchdog"] > 0
+    assert found["drops.lossless"] == 0
+    warning, error = freed.findings
+    assert warning.code == "CTB-S101"
+    assert "by leaf-00 (to h000/nic-0) at 210 us" in warning.message
+    assert error.code == "CTB-S085"
+    # The whole of one flow at 100 Gb/s, and what the watchdog waited.
+    assert 210 * US < found["fct.max"] < (210 + 82 + 82 + 10) * US
+    port = next(p for p in freed.data["packet"]["ports"] if p["receiver"] == "h000/nic-0")
+    assert port["watchdog_drops"] == found["drops.watchdog"]
+
+
+def test_a_watchdog_may_send_on_instead(tmp_path: Path) -> None:
+    found = figures(storm_and_victim(tmp_path, watchdog="200us,forward,restore=1ms"))
+    assert found["flows.unfinished"] == found["drops.watchdog"] == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "code"),
+    [
+        ({"watchdog": "0us"}, "CTB-S102"),
+        ({"watchdog": "200us,bark"}, "CTB-S102"),
+        ({"watchdog": "200us,restore"}, "CTB-S102"),
+        ({"watchdog": "soon"}, "CTB-U001"),
+        ({"watchdog": "200us", "flow_control": "cbfc"}, "CTB-S086"),
+        ({"watchdog": "200us", "flow_control": "none"}, "CTB-S086"),
+        ({"xon": "10kB", "xoff": "9kB"}, "CTB-S104"),
+        ({"xon": "1MB"}, "CTB-S104"),
+        ({"xon": "1kB", "flow_control": "none"}, "CTB-S086"),
+    ],
+)
+def test_watchdogs_and_thresholds_that_make_no_sense_are_refused(
+    options: dict[str, Any], code: str
+) -> None:
+    with pytest.raises(InputError) as refusal:
+        run("lab-128", "incast:4", "4kB", **options)
+    assert refusal.value.code == code
+    assert refusal.value.where is not None
+>>>>>>> 82ce177 (sim transfer --watchdog and --xon; receivers slow for a part of a run)

@@ -9,7 +9,8 @@ import pytest
 from ctestbed.topology.build import load_topology
 from ctestbed.topology.graph import NodeKind, Topology
 from ctestbed.workload.flows import Flows
-from ctestbed.workload.packets import PacketOptions, PacketTransfer, drive_packets
+from ctestbed.workload.packet_options import PacketOptions
+from ctestbed.workload.packets import PacketTransfer, drive_packets
 from ctestbed.workload.traffic import read_traffic
 
 pytestmark = pytest.mark.numba

@@ -310,6 +310,29 @@ def push_wakes(doors, heap, size, first, count, begin, now):
 
 
 @part
+def alarm(
+    ports, queues, nodes, flows, marks, control, order, pulls, ahead, guards, slows, doors, store,
+    chain, run, settings, parameters, heap, size, node, port, first, count, begin, now,
+):  # fmt: skip
+    """Do what a port's timer says is due; return the heap's new size."""
+    doors[port, at.A_TIMER] = at.NEVER
+    tick(ports, flows, marks, control, parameters, order, doors, run, settings, port, now)
+    again(ports, queues, doors, settings, port, now)
+    if settings[at.C_PERIOD]:
+        compute_pauses(ports, queues, nodes, ahead, doors, settings, node, port, now)
+    if settings[at.C_WATCHDOG]:
+        watch(ports, queues, nodes, doors, guards, store, chain, run, settings, node, port, now)
+        if run[at.X_STARTED]:
+            run[at.X_STARTED] = 0
+            size = push_wakes(doors, heap, size, first, count, begin, now)
+    if len(slows) > 0:
+        change_rate(ports, doors, slows, port, now)
+    if settings[at.C_CC] == at.RCC:
+        pull(ports, pulls, doors, store, chain, run, settings, port, now)
+    return size
+
+
+@part
 def settle(
     ports, queues, nodes, flows, marks, control, harms, order, edges, waiting, hops, back, spans,
     pulls, ahead, guards, slows, doors, due, store, chain, run, settings, parameters, heap, node,
@@ -387,23 +410,11 @@ def settle(
                 run[at.X_EVENTS] += 1
                 target = port
         elif doors[port, at.A_TIMER] == now:
-            doors[port, at.A_TIMER] = at.NEVER
-            tick(ports, flows, marks, control, parameters, order, doors, run, settings, port, now)
-            again(ports, queues, doors, settings, port, now)
-            if settings[at.C_PERIOD]:
-                compute_pauses(ports, queues, nodes, ahead, doors, settings, node, port, now)
-            if settings[at.C_WATCHDOG]:
-                watch(
-                    ports, queues, nodes, doors, guards, store, chain, run, settings, node, port,
-                    now,
-                )  # fmt: skip
-                if run[at.X_STARTED]:
-                    run[at.X_STARTED] = 0
-                    size = push_wakes(doors, heap, size, first, count, begin, now)
-            if len(slows) > 0:
-                change_rate(ports, doors, slows, port, now)
-            if settings[at.C_CC] == at.RCC:
-                pull(ports, pulls, doors, store, chain, run, settings, port, now)
+            size = alarm(
+                ports, queues, nodes, flows, marks, control, order, pulls, ahead, guards, slows,
+                doors, store, chain, run, settings, parameters, heap, size, node, port, first,
+                count, begin, now,
+            )  # fmt: skip
             run[at.X_EVENTS] += 1
             target = port
         if target >= 0:

@@ -97,7 +97,6 @@ def pack(
     rows, order = _flow_rows(network, flows, ports, port_of_link)
     _cut(rows, flows.sizes, settings)
     edges, waiting = _wait_rows(flows, rows)
-    telling = settings.congestion == "hpcc"
     control = control_rows(network, flows, settings)
     set_windows(rows, control, settings)
     hops = _hops(network, port_of_link, settings.ttl)
@@ -113,7 +112,7 @@ def pack(
     control_time = -(-settings.control * 8 * PS_PER_SECOND // ports[:, at.P_RATE])
     window = int((control_time + ports[:, at.P_DELAY]).min())
     frames = _frames_of_window(window, control_time, node_of_port)
-    wide = 1 + at.TELLING * int(rows[:, at.S_STRIDE].max(initial=1)) if telling else 0
+    wide = _telling(rows, settings)
     run = np.zeros(at.COUNTERS + wide, np.int64)
     run[at.X_OPEN] = len(rows)
     run[at.X_RESERVE] = room * (2 * frames // CHUNK + 4 * int(counts.max()) + 64)
@@ -131,6 +130,13 @@ def pack(
     )  # fmt: skip
     _lay_wires(state)
     return state
+
+
+def _telling(rows: Column, settings: PacketSettings) -> int:
+    """Return the words that a frame carries beside its record."""
+    if settings.congestion != "hpcc":
+        return 0
+    return 1 + at.TELLING * int(rows[:, at.S_STRIDE].max(initial=1))
 
 
 def _lay_wires(state: State) -> None:

@@ -12,8 +12,9 @@ from ctestbed.transport.packet import memory
 from ctestbed.transport.packet.engine import simulate
 from ctestbed.transport.packet.pack import State, pack
 from ctestbed.transport.packet.problem import PacketSettings
-from ctestbed.workload import packets
-from ctestbed.workload.packets import PacketOptions, drive_packets
+from ctestbed.workload import packet_options
+from ctestbed.workload.packet_options import PacketOptions
+from ctestbed.workload.packets import drive_packets
 from ctestbed.workload.traffic import read_traffic
 from tests.transport.packet.problems import Problem, chain
 
@@ -72,4 +73,4 @@ def test_selective_repeat_and_long_cables_take_more() -> None:
 def test_free_memory_is_known_or_said_not_to_be() -> None:
     there = memory.available()
     assert there is None or there > 0
-    assert packets.MAX_PAYLOAD < 2**16
+    assert packet_options.MAX_PAYLOAD < 2**16
