@@ -3,7 +3,7 @@
 A path climbs from the source's leaf no higher than it must, and comes straight down: within a
 leaf 2 cables, within a pod 4, between pods 6. Between sites it climbs to a top switch, takes a
 trunk to that switch's peer, and comes down there. Up/down paths have no valleys, so they cannot
-close a cycle of waiting buffers.
+close a cycle of waiting buffers. Where a fabric has no tiers, `shortest` finds the paths.
 """
 
 from collections.abc import Callable
@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ctestbed.core.errors import InputError
+from ctestbed.routing.shortest import shortest_walks
 from ctestbed.routing.spread import (
     DOWN,
     PLANE,
@@ -70,10 +71,11 @@ def route_flows(
     out); `balanced` looks neither at it nor at `seed`.
 
     Raises:
-        InputError: two endpoints with no path between them, named; or a fabric without tiers.
+        InputError: two endpoints with no path between them, named.
     """
-    _require_arithmetic(topology)
     labels = np.zeros(len(source), np.int64) if label is None else label
+    if not topology.arithmetic:
+        return _route_shortest(topology, source, destination, labels, spread, seed)
     hashed = np.zeros_like(labels) if spread == "sweep" else labels
     keys = flow_keys(source, destination, hashed, seed)
     grid = np.full((len(source), LONGEST), _NONE, np.int64)
@@ -104,21 +106,17 @@ def route_flows(
     return _compress(grid, candidates, plane)
 
 
-def _require_arithmetic(topology: Topology) -> None:
-    """Refuse fabrics whose paths do not follow from indices.
-
-    Raises:
-        InputError: one of the sites has a fabric without tiers.
-    """
-    if topology.arithmetic:
-        return
-    kinds = sorted({topology.sites[block.site].kind for block in topology.blocks if block.direct})
-    raise InputError(
-        "CTB-R004",
-        f"routing over {' and '.join(kinds)} is not built yet: {topology.name} has no tiers "
-        "to climb",
-        hint="fat-trees and rail fabrics have paths; validate, show and export work on all",
-    )
+def _route_shortest(
+    topology: Topology,
+    source: Column,
+    destination: Column,
+    labels: Column,
+    spread: Spread,
+    seed: int,
+) -> Paths:
+    walks = shortest_walks(topology, source, destination, spread=spread, seed=seed, label=labels)
+    plane = np.maximum(topology.plane_of(source), 0)
+    return Paths(walks.offsets, walks.links, walks.candidates, plane)
 
 
 def _choose_planes(

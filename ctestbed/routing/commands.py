@@ -67,7 +67,14 @@ def run_path(request: PathRequest) -> Result:
     seed = loaded.testbed.seed if request.seed is None else request.seed
     data = path_between(topology, ends[0], ends[1], request.spread, seed, request.label)
     metrics = (
-        Metric("path.hops", len(data["hops"]), "cables", "modelled", "lower", source="up/down"),
+        Metric(
+            "path.hops",
+            len(data["hops"]),
+            "cables",
+            "modelled",
+            "lower",
+            source="path without detour",
+        ),
         Metric(
             "path.delay", data["delay"], "ps", "modelled", "lower", source="sum of cable delays"
         ),

@@ -2,9 +2,10 @@
 
 ecmp      Every choice of a flow draws `mix64(key ^ mix64(salt)) mod n`, where `key` chains mix64
           over seed, source, destination and label, and `salt` numbers the choice (plane 1,
-          spine or core 2, cable up 3, trunk cable 4, cable down 5). Choice t of a spine or core
-          is spine `t mod S` of the pod and its core `t div S`. `mix64` is SplitMix64's output
-          function, so paths are the same on every machine.
+          spine or core 2, cable up 3, trunk cable 4, cable down 5; over fabrics without tiers step
+          n, from 0 on, is 16 + n, among the cables that come nearer, in order). Choice t of a spine
+          or core is spine `t mod S` of the pod and its core `t div S`. `mix64` is SplitMix64's
+          output function, so paths are the same on every machine.
 balanced  Every choice takes a digit of the destination's port number (D-mod-k). Ports under one
           leaf differ in their digits, so a shift loads every cable alike.
 sweep     Paths of one flow in turn: the first is hashed as in ecmp, but for the label, and path t
@@ -27,6 +28,7 @@ TOP: Final = 2
 UP: Final = 3
 TRUNK: Final = 4
 DOWN: Final = 5
+STEP: Final = 16
 
 
 def flow_keys(source: Column, destination: Column, label: Column, seed: int) -> Column:
@@ -37,7 +39,8 @@ def flow_keys(source: Column, destination: Column, label: Column, seed: int) -> 
     return key
 
 
-def hashed_choice(keys: Column, salt: int, count: int) -> Column:
-    """Return each flow's choice among `count`, by hash."""
+def hashed_choice(keys: Column, salt: int, count: int | Column) -> Column:
+    """Return each flow's choice among `count`, or its own of that, by hash."""
     own = mix64(np.array([salt], np.uint64))
-    return (mix64(keys ^ own) % np.uint64(count)).astype(np.int64)
+    most = np.asarray(count).astype(np.uint64)
+    return (mix64(keys ^ own) % most).astype(np.int64)

@@ -155,7 +155,7 @@ class PlaneBlock:
 
     `direct` is a plane of equals: routers (tiers 1: its leaves, groups as pods) or accelerators
     (tiers 0), joined by the `peers` cables from `first_uplink` on, in no order that arithmetic
-    gives. Nothing routes over these yet.
+    gives. Shortest paths lead over these.
     """
 
     site: int

@@ -16,6 +16,7 @@ from typing import Final
 
 import numpy as np
 
+from ctestbed.core.data import data_directory
 from ctestbed.core.errors import CtestbedError, InputError, Where
 from ctestbed.core.files import is_file
 from ctestbed.core.names import did_you_mean
@@ -55,7 +56,7 @@ def read_traffic(
     """
     whole = None if size is None else parse_size(size, Where(pointer="--size"))
     if _is_file(text):
-        file = load_flows(text, lambda name: find_endpoint(topology, name))
+        file = load_flows(_shipped(text), lambda name: find_endpoint(topology, name))
         check_endpoints(file, topology.endpoints, topology.name)
         return Traffic(file.flows, file, (*_unused(size, text), *_notes(file, topology)))
     place = Where(pointer="--size") if whole == 0 and where is None else where
@@ -83,6 +84,14 @@ def _notes(file: FlowFile, topology: Topology) -> tuple[Finding, ...]:
         "is this the testbed you meant?",
     )
     return (*file.notes, note)
+
+
+def _shipped(text: str) -> str:
+    """Return the path of a file that comes with the testbeds, where there is none of its name."""
+    if "/" in text or is_file(Path(text)):
+        return text
+    path = data_directory("topologies") / "traffic" / text
+    return str(path) if text != "-" and is_file(path) else text
 
 
 def _is_file(text: str) -> bool:

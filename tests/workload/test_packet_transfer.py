@@ -384,7 +384,6 @@ def test_what_is_no_reliability_is_refused(reliability: str) -> None:
     assert refused.value.code == "CTB-S086"
 
 
-<<<<<<< HEAD
 def test_coalesced_acknowledgements_are_as_many_as_they_must_be() -> None:
     # One flow of 1 MB is 250 packets over the two cables of a leaf.
     runs = {n: run_packets("incast:1", ack_every=n) for n in (1, 8, 250, 1000)}
@@ -406,11 +405,12 @@ def test_selective_repeat_does_not_coalesce() -> None:
     assert refused.value.code == "CTB-S086"
     assert refused.value.where is not None
     assert refused.value.where.pointer == "--ack-every"
-=======
+
+
 def storm_and_victim(path: Path, **options: Any) -> Result:
     """One host sends to a host in a storm, and to its neighbour."""
     flows = path / "flows.csv"
-    flows.write_text("source,destination,size\nh016,h000,1MB\nh016,h001,1MB\n")
+    flows.write_text("source,destination,size\nh016,h000,4MB\nh016,h001,4MB\n")
     return run("lab-128", str(flows), None, fail=("storm:h000@10us",), horizon="5ms", **options)
 
 
@@ -428,7 +428,7 @@ def test_a_storm_stops_its_victim_and_a_watchdog_names_the_port(tmp_path: Path) 
     assert "by leaf-00 (to h000/nic-0) at 210 us" in warning.message
     assert error.code == "CTB-S085"
     # The whole of one flow at 100 Gb/s, and what the watchdog waited.
-    assert 210 * US < found["fct.max"] < (210 + 82 + 82 + 10) * US
+    assert 210 * US < found["fct.max"] < (210 + 325 + 325 + 10) * US
     port = next(p for p in freed.data["packet"]["ports"] if p["receiver"] == "h000/nic-0")
     assert port["watchdog_drops"] == found["drops.watchdog"]
 
@@ -444,7 +444,7 @@ def test_a_watchdog_may_send_on_instead(tmp_path: Path) -> None:
         ({"watchdog": "0us"}, "CTB-S102"),
         ({"watchdog": "200us,bark"}, "CTB-S102"),
         ({"watchdog": "200us,restore"}, "CTB-S102"),
-        ({"watchdog": "soon"}, "CTB-U001"),
+        ({"watchdog": "soon"}, "CTB-C001"),
         ({"watchdog": "200us", "flow_control": "cbfc"}, "CTB-S086"),
         ({"watchdog": "200us", "flow_control": "none"}, "CTB-S086"),
         ({"xon": "10kB", "xoff": "9kB"}, "CTB-S104"),
@@ -459,4 +459,30 @@ def test_watchdogs_and_thresholds_that_make_no_sense_are_refused(
         run("lab-128", "incast:4", "4kB", **options)
     assert refusal.value.code == code
     assert refusal.value.where is not None
->>>>>>> 82ce177 (sim transfer --watchdog and --xon; receivers slow for a part of a run)
+
+
+def test_a_circle_of_buffers_need_not_lock_and_one_flow_more_locks_it() -> None:
+    calm = run("ring-12", "ring-12-never-locks.csv", None, engine="reference")
+    assert calm.exit_code == ExitCode.OK
+    assert figures(calm)["pauses.count"] == 0
+    # Each of the six cables waits for the next: the flows cross two each, one after another.
+    after = {flow["path"][1]: flow["path"][2] for flow in calm.data["flows"]}
+    assert len(after) == 6
+    assert sorted(after) == sorted(after.values())
+    locked = run("ring-12", "ring-12-locks.csv", None, engine="reference")
+    assert locked.exit_code == ExitCode.INVARIANT_BROKEN
+    (finding,) = locked.findings
+    assert "deadlock" in finding.message
+    # The finding names all six routers, and comes back to the first.
+    circle = finding.message.partition("next: ")[2].split(" > ")
+    assert len(circle) == 7
+    assert circle[0] == circle[-1]
+    assert len(set(circle)) == 6
+    assert figures(locked)["flows.unfinished"] == 7
+
+
+def test_a_watchdog_breaks_the_circle() -> None:
+    run_with = {"watchdog": "1ms", "retry": "5ms", "engine": "reference"}
+    broken = run("ring-12", "ring-12-locks.csv", None, **run_with)
+    assert broken.exit_code == ExitCode.OK
+    assert figures(broken)["drops.watchdog"] > 0
