@@ -361,10 +361,10 @@ C_PARITY: Final = 29
 C_PERIOD: Final = 27  # ps between computed pauses, 0: there are none
 C_ADAPTIVE: Final = 26  # 1: each switch chooses a packet's next hop
 C_EAGER: Final = 25  # 1: somebody waits for every byte that leaves a switch
-C_WATCHDOG: Final = 28  # ps of pause without a break after which a watchdog barks, 0: none
-C_RESTORE: Final = 29  # ps without a pause after which it rests
-C_IGNORES: Final = 30  # 1: it ignores pauses instead of dropping frames
-SETTINGS: Final = 32
+C_WATCHDOG: Final = 32  # ps of pause without a break after which a watchdog barks, 0: none
+C_RESTORE: Final = 33  # ps without a pause after which it rests
+C_IGNORES: Final = 34  # 1: it ignores pauses instead of dropping frames
+SETTINGS: Final = 40
 
 NO_CONTROL: Final = 0
 DCQCN: Final = 1
