@@ -10,8 +10,9 @@ from ctestbed.core.errors import ExitCode, InputError
 from ctestbed.core.result import Result
 from ctestbed.topology.build import load_topology
 from ctestbed.workload.packet_measures import jain
+from ctestbed.workload.packet_options import PacketOptions
 from ctestbed.workload.packet_transfer import PacketTransferRequest, run_packet_transfer
-from ctestbed.workload.packets import PacketOptions, drive_packets
+from ctestbed.workload.packets import drive_packets
 from ctestbed.workload.traffic import read_traffic
 from ctestbed.workload.transfer import TransferRequest, run_transfer
 
