@@ -36,6 +36,7 @@ def _rates(unit: str, jobs: dict[str, tuple[Callable[[], object], int]]) -> tupl
 def _memory() -> tuple[Metric, ...]:
     from ctestbed.crypto import gmssl_oracle
     from ctestbed.crypto.throughput import PAGE_SIZE, RATE_UNIT, measure_ciphers
+    from ctestbed.tee.costs import measure_costs
     from ctestbed.tee.throughput import DEFAULT_SIZE, measure_throughput
 
     key, data = bytes(range(16)), bytes(_SAMPLE)
@@ -52,7 +53,8 @@ def _memory() -> tuple[Metric, ...]:
             ),
         },
     )
-    return (*measure_ciphers(DEFAULT_SIZE, ROUNDS), *baselines, *measure_throughput())
+    ciphers = measure_ciphers(DEFAULT_SIZE, ROUNDS)
+    return (*ciphers, *baselines, *measure_throughput(), *measure_costs())
 
 
 def _attestation() -> tuple[Metric, ...]:
