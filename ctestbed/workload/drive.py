@@ -29,6 +29,8 @@ class Transfer:
     outcome: FlowOutcome | None
     starts: Column
     fct: Column
+    unrated: bool = False
+    """The rate of a cable on the way is unknown."""
 
     @property
     def source(self) -> Column:
@@ -112,7 +114,7 @@ def drive_flows(
     rate, delay = topology.links.rate[used // 2], topology.links.delay[used // 2]
     unknown = np.full(len(flows), UNFINISHED, np.int64)
     if bool((rate < 0).any()):
-        return Transfer(flows, paths, None, unknown, unknown)
+        return Transfer(flows, paths, None, unknown, unknown, unrated=True)
     problem = FlowProblem(rate, paths.offsets, links.reshape(-1), flows.sizes, flows.starts)
     crossed = delay[links.reshape(-1)]
     if bool((np.add.reduceat(crossed.astype(np.float64), paths.offsets[:-1]) > MAX_QUANTITY).any()):

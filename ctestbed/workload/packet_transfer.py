@@ -99,7 +99,7 @@ class PacketTransferRequest:
             spread=self.spread,
             trim=self.trim,
             ack_every=self.ack_every,
-            payload=size(self.mtu, "--payload") or 4000,
+            payload=4000 if self.mtu is None else parse_size(self.mtu, Where(pointer="--payload")),
             xoff=size(self.xoff, "--xoff"),
             headroom=size(self.headroom, "--headroom"),
             queue=size(self.queue, "--queue"),

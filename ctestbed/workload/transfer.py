@@ -193,7 +193,7 @@ def refuse_cuts(file: FlowFile, engine: str = "flow") -> None:
 def transfer_findings(transfer: Transfer, where: Where | None = None) -> list[Finding]:
     """Report flows that never end, figures that cannot be known, and doubtful arithmetic."""
     if transfer.outcome is None or (not transfer.known and not transfer.unfinished):
-        what = "rate" if transfer.outcome is None else "delay"
+        what = "rate" if transfer.unrated else "delay"
         return [
             Finding(
                 "CTB-S014",

@@ -203,6 +203,7 @@ def test_the_same_run_gives_the_same_data() -> None:
         ("lab-128", "incast:4", "4kB", {"trim": True}, "CTB-S086"),
         ("lab-128", "incast:4", "4kB", {"queue": "1MB"}, "CTB-S086"),
         ("lab-128", "incast:4", "4kB", {"mtu": "100kB"}, "CTB-S086"),
+        ("lab-128", "incast:4", "4kB", {"mtu": "0B"}, "CTB-S086"),
         ("lab-128", "incast:4", "4kB", {"flow_control": "none", "queue": "1kB"}, "CTB-S083"),
         ("kunlun-32k", "shift:64", "4kB", {}, "CTB-S082"),
     ],

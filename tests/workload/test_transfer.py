@@ -192,6 +192,14 @@ def test_an_unknown_quantity_makes_unknown_times(what: str) -> None:
     assert finding.message.startswith(f"the {what} of a cable on the way is unknown")
 
 
+def test_a_delay_that_stops_waiting_flows_is_called_a_delay() -> None:
+    topology = build_topology(load_document(unknown(delay="unknown")))
+    transfer = drive(topology, f"all-reduce:{topology.endpoints}", 10**6, "ecmp", seed=1)
+    assert transfer.outcome is None
+    (finding,) = transfer_findings(transfer)
+    assert finding.message.startswith("the delay of a cable on the way is unknown")
+
+
 def test_flows_that_miss_the_unknown_cable_are_known() -> None:
     """Under one leaf nothing crosses the spine, so its unknown rate concerns nobody."""
     topology = build_topology(load_document(unknown(rate="unknown")))
