@@ -1,8 +1,6 @@
 """What the user of a packet run may choose, and which choices contradict each other."""
 
-import re
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Final, Literal, TypeAlias
 
 from ctestbed.core.errors import InputError, Where
@@ -18,7 +16,6 @@ SEVERAL: Final = {"spray", "random", "adaptive", "flowlet"}
 OVERTAKING: Final = {"spray", "random", "adaptive"}
 MAX_PAYLOAD: Final = 60_000
 """Bytes: a frame's size is kept in 16 bits."""
-_ALPHA: Final = re.compile(r"([0-9]{1,3}(?:\.[0-9]{1,3})?)(?:/([0-9]{1,4}))?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,12 +40,6 @@ class PacketOptions:
     seed: int = 1
     failures: tuple[Failure, ...] = ()
     watchdog: Watchdog | None = None
-    buffer: int | None = None
-    """Bytes of every switch, before what the testbed says of it."""
-    headroom_pool: int | None = None
-    """Bytes of a switch that its ports' headroom shares; None: all that they have."""
-    alpha: Fraction | None = None
-    """Share of a switch's free buffer that one class of a port may take; None: fixed thresholds."""
 
 
 def parse_watchdog(text: str) -> Watchdog:
@@ -77,26 +68,6 @@ def parse_watchdog(text: str) -> Watchdog:
             hint="write `200ms`, `200ms,forward` or `200ms,restore=1s`",
         )
     return Watchdog(after, restore, forward)
-
-
-def parse_alpha(text: str) -> Fraction:
-    """Read the share of the free buffer that a class may take, such as `1/8` or `4`.
-
-    Raises:
-        InputError: it is no number above 0, or its fraction has large terms.
-    """
-    match = _ALPHA.fullmatch(text.strip())
-    alpha = Fraction(0)
-    if match is not None and int(match[2] or 1):
-        alpha = Fraction(match[1]) / int(match[2] or 1)
-    if alpha <= 0:
-        raise InputError(
-            "CTB-S103",
-            f"{text[:80]!r} is no share of a free buffer",
-            where=Where(pointer="--alpha"),
-            hint="write a number above 0, such as `1/8`, `0.5` or `4`",
-        )
-    return alpha
 
 
 def _faults_of_flow_control(options: PacketOptions) -> tuple[tuple[bool, str, str, str], ...]:

@@ -28,7 +28,6 @@ from ctestbed.workload.packet_limits import configured_headroom
 from ctestbed.workload.packet_options import (
     FlowControl,
     PacketOptions,
-    parse_alpha,
     parse_watchdog,
 )
 from ctestbed.workload.packets import PacketTransfer, drive_packets
@@ -75,9 +74,6 @@ class PacketTransferRequest:
     fail: tuple[str, ...] = ()
     watchdog: str | None = None
     xon: str | None = None
-    alpha: str | None = None
-    buffer: str | None = None
-    headroom_pool: str | None = None
 
     def options(self, seed: int, failures: tuple[Failure, ...] = ()) -> PacketOptions:
         """Read the quantities.
@@ -109,9 +105,6 @@ class PacketTransferRequest:
             failures=failures,
             watchdog=None if self.watchdog is None else parse_watchdog(self.watchdog),
             xon=size(self.xon, "--xon"),
-            alpha=None if self.alpha is None else parse_alpha(self.alpha),
-            buffer=size(self.buffer, "--buffer"),
-            headroom_pool=size(self.headroom_pool, "--headroom-pool"),
         )
 
 
