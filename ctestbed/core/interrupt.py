@@ -19,10 +19,12 @@ class Wish:
 def wish_to_stop() -> Iterator[Wish]:
     """Note a first Ctrl-C instead of raising it; a second one is raised as ever.
 
-    Outside the main thread nothing is changed, as signals do not come there.
+    Outside the main thread nothing is changed, as signals do not come there, nor where Ctrl-C is
+    ignored, as by jobs in the background.
     """
     wish = Wish()
-    if threading.current_thread() is not threading.main_thread():
+    ignored = signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+    if ignored or threading.current_thread() is not threading.main_thread():
         yield wish
         return
 

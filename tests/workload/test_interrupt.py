@@ -2,6 +2,7 @@
 
 import os
 import signal
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -10,6 +11,14 @@ from ctestbed.core.errors import ExitCode
 from ctestbed.core.interrupt import wish_to_stop
 from ctestbed.transport.packet.reference import Simulation
 from ctestbed.workload.packet_transfer import PacketTransferRequest, run_packet_transfer
+
+
+@pytest.fixture(autouse=True)
+def _heeds_ctrl_c() -> Iterator[None]:
+    """A job that was started in the background ignores it, as its children do."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 def press_ctrl_c(*_: Any) -> None:
@@ -55,3 +64,11 @@ def test_a_second_ctrl_c_is_raised() -> None:
         assert wish.stop
         with pytest.raises(KeyboardInterrupt):
             press_ctrl_c()
+
+
+def test_a_job_in_the_background_goes_on_ignoring_it() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    with wish_to_stop() as wish:
+        press_ctrl_c()
+        assert not wish.stop
+    assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
