@@ -254,11 +254,14 @@ def test_benchmarks_time_and_judge_nothing(name: str) -> None:
     assert result.data["kind"] == "benchmark"
     assert result.metrics
     for metric in result.metrics:
-        assert (metric.kind, metric.provenance) == ("timed", "measured")
         assert isinstance(metric.value, float)
         assert metric.value > 0
-        assert metric.n
         assert metric.source
+        if metric.name.startswith("memory.published."):  # of hardware, beside what was timed
+            assert (metric.kind, metric.provenance) == ("exact", "claimed")
+            continue
+        assert (metric.kind, metric.provenance) == ("timed", "measured")
+        assert metric.n
 
 
 def test_the_list_is_what_can_be_run() -> None:
