@@ -16,6 +16,8 @@ SEVERAL: Final = {"spray", "random", "adaptive", "flowlet"}
 OVERTAKING: Final = {"spray", "random", "adaptive"}
 MAX_PAYLOAD: Final = 60_000
 """Bytes: a frame's size is kept in 16 bits."""
+LOOKS: Final = 256
+"""Points of a time series of queues and pauses, at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +41,8 @@ class PacketOptions:
     horizon: int | None = None
     seed: int = 1
     failures: tuple[Failure, ...] = ()
+    looks: int = LOOKS
+    """At queues and pauses, of which so many are kept at most; 0: none."""
     watchdog: Watchdog | None = None
 
 

@@ -374,6 +374,7 @@ def _settings(options: PacketOptions, network: PacketNetwork, classes: int) -> P
         trim=options.trim,
         congestion=options.congestion,
         seed=options.seed % 2**63,
+        looks=options.looks,
         watchdog=options.watchdog,
     )
     if options.congestion == "dcqcn":

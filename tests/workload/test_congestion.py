@@ -118,13 +118,13 @@ def funnel(
 
 def waiting(problem: Problem, begin: int, end: int, samples: int) -> tuple[float, float]:
     """Return the mean bytes that wait for the receiver's link in a span, and its use in it."""
-    run_windows = load_kernel()
+    loop = load_kernel()
     state = pack(*problem)
     row = int(np.flatnonzero(state.link_of_port == len(problem[0].tail) - 2)[0])
     seen, sent = [], []
     for when in np.linspace(begin, end, samples).astype(np.int64).tolist():
         while True:
-            code = run_windows(*state.arguments(), when, 10**9)
+            code = loop(state, when, 10**9)
             if code != at.FULL:
                 break
             grow(state, len(state.chain))

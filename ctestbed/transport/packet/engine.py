@@ -19,22 +19,41 @@ from ctestbed.transport.packet.problem import (
     PacketOutcome,
     PacketSettings,
     PortRecord,
+    Sights,
     one_cable,
 )
 from ctestbed.transport.packet.stillness import next_look, patience_of, stands_still
 
+Loop: TypeAlias = Callable[..., int]
 Notify: TypeAlias = Callable[[int, int, int], None]
 SLICE = 2_000_000
 """Events between two looks at the keyboard: some tenths of a second."""
 
 
 @cache
-def load_kernel() -> Callable[..., int]:
-    """Return the compiled loop, compiled or loaded: no run's time holds that."""
-    from ctestbed.transport.packet.kernels import run_windows
+def load_kernel() -> Loop:
+    """Return the loop, compiled or loaded: no run's time holds that.
 
-    run_windows(*pack(*one_cable(1)).arguments(), at.NEVER - 1, SLICE)
-    loop: Callable[..., int] = run_windows
+    It takes a state, a horizon, and how many events it may settle before it returns.
+    """
+    from ctestbed.transport.packet.kernels import run_windows
+    from ctestbed.transport.packet.kernels_sight import look
+
+    def loop(state: State, horizon: int, budget: int) -> int:
+        code: int = at.RUNNING
+        stop = int(state.run[at.X_EVENTS]) + budget
+        while code == at.RUNNING and state.run[at.X_EVENTS] <= stop:
+            until = int(state.watch[at.Z_AT])
+            code = run_windows(*state.arguments(), min(horizon, until), budget)
+            if until < at.NEVER:
+                look(*state.looked_at(), horizon)
+            if until >= horizon:
+                break
+        return code
+
+    state = pack(*one_cable(1))
+    loop(state, at.NEVER - 1, SLICE)
+    look(*state.looked_at(), at.NEVER - 1)
     return loop
 
 
@@ -54,7 +73,7 @@ def simulate(
     Raises:
         EnvironmentLacksError: the tables need more memory than there is.
     """
-    run_windows = load_kernel()
+    loop = load_kernel()
     require(network, flows, settings)
     patience = patience_of(settings, limits)
     room = 1
@@ -65,7 +84,7 @@ def simulate(
         began = time.process_time()
         with wish_to_stop() as wish:
             while code in {at.FULL, at.RUNNING} and not wish.stop:
-                code = run_windows(*state.arguments(), upto, SLICE)
+                code = loop(state, upto, SLICE)
                 if code == at.FULL:
                     grow(state, max(len(state.chain), int(state.run[at.X_RESERVE])))
                 if code == at.RUNNING and state.due.min() > upto:
@@ -113,6 +132,7 @@ def _unpack(state: State, code: int, cpu: float) -> PacketOutcome:
         data_hops=int(run[at.X_DATA_HOPS]),
         control_hops=int(run[at.X_CONTROL_HOPS]),
         ports=_record(state),
+        sights=_sights(state) if len(state.looks) else None,
         waits=_waits(state) if code == at.STUCK else (),
         events=int(run[at.X_EVENTS]),
         cpu=cpu,
@@ -146,11 +166,15 @@ def _is_full(state: State, queue: int) -> bool:
 
 def _record(state: State) -> PortRecord:
     """Sort what the ports counted by directed link; ingress figures lie with the receiver."""
-    count = len(state.link_of_port)
+    count, classes = len(state.link_of_port), int(state.settings[at.C_CLASSES])
     rows = state.queues.reshape(count, -1, at.QUEUE)
+    holds = state.holds.reshape(count, -1, at.HOLD)
     order = np.argsort(state.link_of_port)
-    leaving = rows[order]
-    arriving = rows[state.ports[order, at.P_PEER]]
+    peer = state.ports[order, at.P_PEER]
+    leaving, arriving = rows[order], rows[peer]
+    cause = holds[peer, :, at.J_CAUSE]
+    since = holds[order, :, at.J_SINCE]
+    still = np.where(since < at.NEVER, np.maximum(0, state.run[at.X_LAST] - since), 0)
     guards = state.guards
     if not len(guards):
         guards = np.zeros((len(state.queues), at.GUARD), np.int64)
@@ -170,4 +194,15 @@ def _record(state: State) -> PortRecord:
         first_drop=arriving[:, :, at.Q_FIRST],
         watchdog_drops=guards[:, :, at.B_DROPS],
         watchdog_first=guards[:, :, at.B_FIRST],
+        first_pause=holds[peer, :, at.J_FIRST],
+        cause=np.where(cause < 0, -1, state.link_of_port[cause // classes]),
+        stalled=holds[order, :, at.J_STALL] + still,
     )
+
+
+def _sights(state: State) -> Sights:
+    """Sort what was seen by directed link."""
+    kept = int(state.watch[at.Z_KEPT])
+    seen = state.seen[:kept, np.argsort(state.link_of_port)]
+    looks = state.looks[:kept]
+    return Sights(int(state.watch[at.Z_STEP]), seen >> 1, (seen & 1).astype(bool), *looks.T)

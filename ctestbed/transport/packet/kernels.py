@@ -41,6 +41,7 @@ from ctestbed.transport.packet.kernels_port import (
     something_waits,
 )
 from ctestbed.transport.packet.kernels_pull import pull, want
+from ctestbed.transport.packet.kernels_sight import note_first
 from ctestbed.transport.packet.kernels_store import push, settle_top, take
 from ctestbed.transport.packet.kernels_window import note_port, recall
 
@@ -77,21 +78,26 @@ def deliver(
     """
     whose, number = flow >> 32, flow & 0xFFFFFFFF
     path = place >> 32 << 32 | place & 0x1F
+    gain = (stamp & 0xFFFF) - settings[at.C_HEADER]
     stamp = stamp >> 16 << 16 | settings[at.C_CONTROL]
     first, last, kind = number, number, at.ACK
     if place & at.TRIMMED:
         kind = at.NAK
+        gain = 0
         if settings[at.C_RELIABILITY] == 0:
             first = last = flows[whose, at.R_EXPECT]
     elif settings[at.C_DATA]:
-        receive_coded(flows, marks, run, settings, now, whose, number)
+        gain *= receive_coded(flows, marks, run, settings, now, whose, number)
     elif settings[at.C_RELIABILITY]:
+        gain *= marks[flows[whose, at.S_BITS] + number] & at.HAVE == 0
         first = receive_any(flows, marks, run, now, whose, number)
         if settings[at.C_INORDER] == 0:
             first = number
     else:
+        gain *= number == flows[whose, at.R_EXPECT]
         kind = receive_in_order(flows, run, settings, now, whose, number)
         first = last = flows[whose, at.R_EXPECT]
+    run[at.X_GOOD] += gain
     notify = place & at.ECN and settings[at.C_CC] == at.DCQCN and flows[whose, at.R_CNP] <= now
     if notify:
         flows[whose, at.R_CNP] = now + int(parameters[at.D_NOTICE_PERIOD])
@@ -119,8 +125,8 @@ def deliver(
 
 @part
 def arrive(
-    ports, queues, nodes, flows, marks, control, hops, back, spans, pulls, ahead, guards, doors,
-    due, store, chain, run, settings, parameters, node, port, now, flow, place, stamp,
+    ports, queues, nodes, flows, marks, control, hops, back, spans, pulls, ahead, guards, holds,
+    doors, due, store, chain, run, settings, parameters, node, port, now, flow, place, stamp,
 ):  # fmt: skip
     """Take a frame off the wire.
 
@@ -147,8 +153,8 @@ def arrive(
                 return port if place < -1 else -1, -1, 0
         elif place & at.TRIMMED == 0:
             target, sooner, verdict = forward(
-                ports, queues, nodes, ahead, guards, doors, due, store, chain, run, settings, node,
-                port, out, now, flow, place, stamp,
+                ports, queues, nodes, ahead, guards, holds, doors, due, store, chain, run, settings,
+                node, port, out, now, flow, place, stamp,
             )  # fmt: skip
             if verdict:
                 return target, sooner, verdict - 1
@@ -160,7 +166,7 @@ def arrive(
         if kind == at.PAUSE:
             heed(queues, doors, guards, run, settings, port, now, flow, stamp)
         else:
-            hear_credit(queues, settings, port, place, flow)
+            hear_credit(queues, holds, settings, port, place, flow, now)
         return port, -1, 0
     else:
         out = back[(place >> 32) - 1]
@@ -187,8 +193,8 @@ def arrive(
 
 @part
 def forward(
-    ports, queues, nodes, ahead, guards, doors, due, store, chain, run, settings, node, port, out,
-    now, flow, place, stamp,
+    ports, queues, nodes, ahead, guards, holds, doors, due, store, chain, run, settings, node,
+    port, out, now, flow, place, stamp,
 ):  # fmt: skip
     """Send a data frame on, queue it for the next hop, or lose it.
 
@@ -202,6 +208,8 @@ def forward(
         queues, guards, run, settings, out * settings[at.C_CLASSES] + klass, now
     ):
         verdict = admit(ports, queues, nodes, doors, settings, node, port, out, klass, size, now)
+    if verdict > 1:
+        note_first(ports, queues, nodes, holds, store, chain, settings, node, port, klass, out, now)
     if settings[at.C_PERIOD] and verdict:
         queue = port * settings[at.C_CLASSES] + klass
         if ahead[queue, at.G_LONG] and settings[at.C_LOSSLESS] >> klass & 1:
@@ -311,15 +319,17 @@ def push_wakes(doors, heap, size, first, count, begin, now):
 
 @part
 def alarm(
-    ports, queues, nodes, flows, marks, control, order, pulls, ahead, guards, slows, doors, store,
-    chain, run, settings, parameters, heap, size, node, port, first, count, begin, now,
+    ports, queues, nodes, flows, marks, control, order, pulls, ahead, guards, slows, holds, doors,
+    store, chain, run, settings, parameters, heap, size, node, port, first, count, begin, now,
 ):  # fmt: skip
     """Do what a port's timer says is due; return the heap's new size."""
     doors[port, at.A_TIMER] = at.NEVER
     tick(ports, flows, marks, control, parameters, order, doors, run, settings, port, now)
     again(ports, queues, doors, settings, port, now)
     if settings[at.C_PERIOD]:
-        compute_pauses(ports, queues, nodes, ahead, doors, settings, node, port, now)
+        compute_pauses(
+            ports, queues, nodes, ahead, holds, doors, store, chain, settings, node, port, now
+        )
     if settings[at.C_WATCHDOG]:
         watch(ports, queues, nodes, doors, guards, store, chain, run, settings, node, port, now)
         if run[at.X_STARTED]:
@@ -335,7 +345,8 @@ def alarm(
 @part
 def settle(
     ports, queues, nodes, flows, marks, control, harms, order, edges, waiting, hops, back, spans,
-    pulls, ahead, guards, slows, doors, due, store, chain, run, settings, parameters, heap, node,
+    pulls, ahead, guards, slows, holds, doors, due, store, chain, run, settings, parameters, heap,
+    node,
 ):  # fmt: skip
     """Compute all events of one node in this window."""
     begin, until = run[at.X_NOW], run[at.X_UNTIL]
@@ -388,8 +399,8 @@ def settle(
             if not lost:
                 target, sooner, paused = arrive(
                     ports, queues, nodes, flows, marks, control, hops, back, spans, pulls,
-                    ahead, guards, doors, due, store, chain, run, settings, parameters, node, port,
-                    now, flow, place, stamp,
+                    ahead, guards, holds, doors, due, store, chain, run, settings, parameters, node,
+                    port, now, flow, place, stamp,
                 )  # fmt: skip
             if run[at.X_DONE]:
                 tell_followers(
@@ -412,8 +423,8 @@ def settle(
         elif doors[port, at.A_TIMER] == now:
             size = alarm(
                 ports, queues, nodes, flows, marks, control, order, pulls, ahead, guards, slows,
-                doors, store, chain, run, settings, parameters, heap, size, node, port, first,
-                count, begin, now,
+                holds, doors, store, chain, run, settings, parameters, heap, size, node, port,
+                first, count, begin, now,
             )  # fmt: skip
             run[at.X_EVENTS] += 1
             target = port
@@ -422,8 +433,8 @@ def settle(
             if rank != RANK_ARRIVAL:
                 timer_before = at.NEVER
             serve(
-                ports, queues, nodes, flows, marks, control, ahead, doors, due, store, chain, run,
-                settings, parameters, node, target, now,
+                ports, queues, nodes, flows, marks, control, ahead, holds, doors, due, store,
+                chain, run, settings, parameters, node, target, now,
             )  # fmt: skip
             if doors[target, at.A_WAKE] < before:
                 sooner = target
@@ -491,8 +502,8 @@ def fetch_frames(ports, queues, nodes, doors, store, settings, node):
 @engine
 def run_windows(
     ports, queues, nodes, flows, marks, control, harms, order, edges, waiting, hops, back, spans,
-    pulls, ahead, guards, slows, doors, due, store, chain, run, settings, parameters, heap, horizon,
-    budget,
+    pulls, ahead, guards, slows, holds, doors, due, store, chain, run, settings, parameters, heap,
+    horizon, budget,
 ):  # fmt: skip
     """Compute windows until all flows have finished, nothing is left to happen, or a halt.
 
@@ -524,7 +535,7 @@ def run_windows(
                     return at.FULL
                 settle(
                     ports, queues, nodes, flows, marks, control, harms, order, edges, waiting, hops,
-                    back, spans, pulls, ahead, guards, slows, doors, due, store, chain, run,
+                    back, spans, pulls, ahead, guards, slows, holds, doors, due, store, chain, run,
                     settings, parameters, heap, node,
                 )  # fmt: skip
                 if run[at.X_FAULT]:

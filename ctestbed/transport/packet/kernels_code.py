@@ -27,18 +27,26 @@ def enough(flows, settings, flow, group):
 @indexed_from_zero
 @inner
 def receive_coded(flows, marks, run, settings, now, flow, number):
-    """Take a packet at its receiver; the flow is there when all of its groups are whole."""
+    """Take a packet at its receiver; the flow is there when all of its groups are whole.
+
+    Returns 1 if its group needed it.
+    """
+    needed = 0
     place = flows[flow, at.S_BITS] + number
     if marks[place] & at.HAVE == 0:
         marks[place] |= at.HAVE
         group = number // (settings[at.C_DATA] + settings[at.C_PARITY])
         count = flows[flow, at.S_BITS] + flows[flow, at.S_TOTAL] + group
         marks[count] += 1
-        if marks[count] == enough(flows, settings, flow, group):
+        lacked = enough(flows, settings, flow, group)
+        if marks[count] <= lacked:
+            needed = 1
+        if marks[count] == lacked:
             flows[flow, at.R_COUNT] += 1
             if flows[flow, at.R_COUNT] == groups_of(flows, settings, flow):
                 flows[flow, at.R_DONE] = now
                 run[at.X_DONE] = 2 * flow + 2
+    return needed
 
 
 @indexed_from_zero

@@ -3,6 +3,7 @@
 from ctestbed.core.jit import indexed_from_zero, inner
 from ctestbed.transport.packet import kernels_layout as at
 from ctestbed.transport.packet.kernels_ingress import reconcile
+from ctestbed.transport.packet.kernels_sight import note_first
 
 MEGA = 10**6
 QUANTUM_BITS = 512
@@ -22,7 +23,9 @@ def note_arrival(ahead, doors, run, port, queue, now, size):
 
 @indexed_from_zero
 @inner
-def compute_pauses(ports, queues, nodes, ahead, doors, settings, node, port, now):
+def compute_pauses(
+    ports, queues, nodes, ahead, holds, doors, store, chain, settings, node, port, now
+):
     """Grant the next period, or rest where nothing comes, waits, or is held back."""
     for klass in range(settings[at.C_CLASSES]):
         queue = port * settings[at.C_CLASSES] + klass
@@ -47,6 +50,7 @@ def compute_pauses(ports, queues, nodes, ahead, doors, settings, node, port, now
             ahead[queue, at.G_CAME] = 0
             if pause > 0 and ahead[queue, at.G_PAUSE] == 0:
                 queues[queue, at.Q_PAUSES] += 1
+                note_first(queues, nodes, holds, store, chain, settings, node, port, klass, -1, now)
             ahead[queue, at.G_PAUSE] = pause
             if pause == 0 and came == 0 and queues[queue, at.Q_IN] == 0:
                 ahead[queue, at.G_NEXT] = at.NEVER

@@ -49,9 +49,19 @@ def say_credit(ports, queues, settings, port):
 
 
 @part
-def hear_credit(queues, settings, port, place, allowed):
+def note_stall(holds, queue, now):
+    """Note that a class has something to send at a free transmitter, and no credit for it."""
+    if holds[queue, at.J_SINCE] >= at.NEVER:
+        holds[queue, at.J_SINCE] = now
+
+
+@part
+def hear_credit(queues, holds, settings, port, place, allowed, now):
     """Take what the far end of a port's link vouches for."""
     queue = port * settings[at.C_CLASSES] + (place >> 2 & 7)
+    if holds[queue, at.J_SINCE] < at.NEVER:
+        holds[queue, at.J_STALL] += now - holds[queue, at.J_SINCE]
+        holds[queue, at.J_SINCE] = at.NEVER
     queues[queue, at.Q_ALLOWED] = max(queues[queue, at.Q_ALLOWED], allowed)
 
 

@@ -241,6 +241,25 @@ G_PAUSE: Final = 4  # how long that is, ps
 G_PERIOD: Final = 5  # bytes that a period brings at most
 G_FIRST: Final = 6  # bytes that may come before a first word takes effect
 
+# What few classes of ports come to: being held back, as a row for each.
+HOLD: Final = 4
+J_FIRST: Final = 0  # when this port first told its peer to pause, NEVER if never,
+J_CAUSE: Final = 1  # and the class of a port of its node for which that was, or -1
+J_SINCE: Final = 2  # since when this port stands still for want of credit, NEVER if it does not
+J_STALL: Final = 3  # and for how long it did so before, ps
+
+# Looks at all ports: when the next is due, how long after the last, and how many are kept.
+WATCH: Final = 3
+Z_AT: Final = 0  # NEVER if nobody looks
+Z_STEP: Final = 1
+Z_KEPT: Final = 2
+
+# What is seen of the whole at one of them.
+LOOK: Final = 3
+L_WAITING: Final = 0  # bytes that wait to leave by any port
+L_HELD: Final = 1  # ports that are held back
+L_GOOD: Final = 2  # bytes of payload that had come
+
 # Receiver credits: a row of a port, or of a flow.
 PULL: Final = 8
 Y_RING: Final = 0  # of a port: the row of the flow whose turn it is, or -1
@@ -328,6 +347,7 @@ X_DONE: Final = 20  # 1 + 2 * a flow that has just been done + 1 if received, 0 
 X_STARTED: Final = 21  # 1 if an event set alarms of other ports of its node in this window
 X_WATCHED: Final = 22  # frames dropped by watchdogs
 X_EXPIRED: Final = 23  # frames dropped after their last hop
+X_GOOD: Final = 24  # bytes of payload that came, each once
 X_FAULT: Final = 17  # 1 once the room for one window was too small: begin again with more
 COUNTERS: Final = 32
 

@@ -3,7 +3,7 @@
 from ctestbed.core.jit import indexed_from_zero, inner, part
 from ctestbed.transport.packet import kernels_layout as at
 from ctestbed.transport.packet.kernels_control import pace
-from ctestbed.transport.packet.kernels_credit import lacks_credit, say_credit
+from ctestbed.transport.packet.kernels_credit import lacks_credit, note_stall, say_credit
 from ctestbed.transport.packet.kernels_harm import drawn
 from ctestbed.transport.packet.kernels_store import drop_head, put, send
 from ctestbed.transport.packet.kernels_window import note_port, pace_window, recall
@@ -147,7 +147,7 @@ def say_pause(ports, ahead, settings, port):
 
 
 @part
-def next_sender(ports, queues, flows, settings, port, now):
+def next_sender(ports, queues, flows, holds, settings, port, now):
     """Return the next flow that may send, or -1 - (when to look again, NEVER if unknown)."""
     first = ports[port, at.P_RING]
     wake = at.NEVER
@@ -160,7 +160,7 @@ def next_sender(ports, queues, flows, settings, port, now):
         elif settings[at.C_CREDIT] and lacks_credit(
             queues, queue, settings[at.C_HEADER] + settings[at.C_PAYLOAD]
         ):
-            pass
+            note_stall(holds, queue, now)
         elif flows[flow, at.S_PACED] > now:
             wake = min(wake, flows[flow, at.S_PACED])
         else:
@@ -229,7 +229,7 @@ def drawn_path(flows, settings, flow):
 
 
 @part
-def next_class(queues, store, settings, port, now):
+def next_class(queues, holds, store, settings, port, now):
     """Return the first class with a frame that may go, or -1 - (when to look, NEVER if unknown)."""
     wake = at.NEVER
     classes = settings[at.C_CLASSES]
@@ -239,6 +239,7 @@ def next_class(queues, store, settings, port, now):
             if settings[at.C_CREDIT]:
                 size = store[queues[queue, at.Q_HEAD], at.F_STAMP] & 0xFFFF
                 if lacks_credit(queues, queue, size):
+                    note_stall(holds, queue, now)
                     continue
             # In this order: most are not paused, and when they were last is in another line.
             if queues[queue, at.Q_UNTIL] <= now or queues[queue, at.Q_PAUSED] > now:
@@ -267,8 +268,8 @@ def something_waits(ports, queues, settings, port):
 
 @part
 def serve(
-    ports, queues, nodes, flows, marks, control, ahead, doors, due, store, chain, run, settings,
-    parameters, node, port, now,
+    ports, queues, nodes, flows, marks, control, ahead, holds, doors, due, store, chain, run,
+    settings, parameters, node, port, now,
 ):  # fmt: skip
     """Start the next frame if the transmitter is free; ask to be woken where something waits.
 
@@ -299,7 +300,7 @@ def serve(
         elif ports[port, at.P_COUNT] > 0:
             head = ports[port, at.P_HEAD]
         else:
-            klass = next_class(queues, store, settings, port, now)
+            klass = next_class(queues, holds, store, settings, port, now)
             if klass >= 0:
                 head = queues[port * classes + klass, at.Q_HEAD]
             else:
@@ -330,7 +331,7 @@ def serve(
             else:
                 queues[port * classes + klass, at.Q_HEAD] = after
         elif size == 0 and ports[port, at.P_RING] >= 0:
-            flow = next_sender(ports, queues, flows, settings, port, now)
+            flow = next_sender(ports, queues, flows, holds, settings, port, now)
             if flow < 0:
                 wake = min(wake, -1 - flow)
             else:

@@ -24,6 +24,7 @@ from ctestbed.transport.packet.problem import (
     PacketSettings,
     Watchdog,
 )
+from ctestbed.transport.packet.sight import plan_looks
 
 PS_PER_SECOND: Final = 10**12
 CHUNK: Final = 8
@@ -53,6 +54,7 @@ class State:
     ahead: Column
     guards: Column
     slows: Column
+    holds: Column
     doors: Column
     due: Column
     store: Column
@@ -62,15 +64,25 @@ class State:
     parameters: Column
     heap: Column
     link_of_port: Column
+    seen: Column
+    looks: Column
+    watch: Column
 
     def arguments(self) -> tuple[Column, ...]:
         """Return the arrays in the order that the kernels take them."""
         return (
             self.ports, self.queues, self.nodes, self.flows, self.marks, self.control,
             self.harms, self.order, self.edges, self.waiting, self.hops, self.back, self.spans,
-            self.pulls, self.ahead, self.guards, self.slows, self.doors,
+            self.pulls, self.ahead, self.guards, self.slows, self.holds, self.doors,
             self.due, self.store, self.chain, self.run, self.settings, self.parameters,
             self.heap,
+        )  # fmt: skip
+
+    def looked_at(self) -> tuple[Column, ...]:
+        """Return the arrays that a look at all ports takes."""
+        return (
+            self.queues, self.holds, self.seen, self.looks, self.watch, self.due, self.run,
+            self.settings,
         )  # fmt: skip
 
 
@@ -115,6 +127,7 @@ def pack(
     wide = _telling(rows, settings)
     run = np.zeros(at.COUNTERS + wide, np.int64)
     run[at.X_OPEN] = len(rows)
+    step, looks = plan_looks(network, flows, settings)
     run[at.X_RESERVE] = room * (2 * frames // CHUNK + 4 * int(counts.max()) + 64)
     state = State(
         aligned(ports), aligned(queues),
@@ -123,10 +136,13 @@ def pack(
         np.where(hops >= 0, ports[hops, at.P_PEER], -1).astype(np.int32),
         _spans(flows, rows, hops) if settings.adaptive else np.zeros(0, np.int32),
         _pull_rows(rows, control, len(ports), settings),
-        _ahead_rows(network, settings, link_of_port), guards, slows, aligned(doors),
+        _ahead_rows(network, settings, link_of_port), guards, slows,
+        _hold_rows(len(queues)), aligned(doors),
         due, np.zeros((0, at.FRAME + wide), np.int64), np.zeros(0, np.int64), run,
         _settings_row(settings, window), parameters_row(network, flows, settings),
         np.zeros(room * (8 * frames + 128) + 2 * int(counts.max()), np.int64), link_of_port,
+        np.zeros((looks, len(ports)), np.uint32), np.zeros((looks, at.LOOK), np.int64),
+        np.array([step, step, 0]),
     )  # fmt: skip
     _lay_wires(state)
     return state
@@ -368,6 +384,13 @@ def _ahead_rows(network: PacketNetwork, settings: PacketSettings, link_of_port: 
     rows[:, :, at.G_FIRST] = first[arriving][:, None]
     rows[:, :, at.G_LONG] = is_long(network, settings)[arriving][:, None]
     return rows.reshape(-1, at.AHEAD)
+
+
+def _hold_rows(count: int) -> Column:
+    rows = np.zeros((count, at.HOLD), np.int64)
+    rows[:, [at.J_FIRST, at.J_SINCE]] = at.NEVER
+    rows[:, at.J_CAUSE] = -1
+    return rows
 
 
 def _give_credit(

@@ -157,6 +157,8 @@ class PacketSettings:
     seed: int = 1
     harm: Harm | None = None
     watchdog: Watchdog | None = None
+    looks: int = 0
+    """How many looks at all ports are kept, at most: `sight` says when they are taken."""
     ttl: int = 0
     """Links that a packet may cross; where its path goes on after them it is lost. 0: any."""
 
@@ -189,6 +191,30 @@ class PortRecord:
     watchdog_drops: Column
     """Frames for the link that its sender's watchdog dropped."""
     watchdog_first: Column
+    first_pause: Column
+    """When the link's sender was first told to pause, NEVER if never."""
+    cause: Column
+    """Because of which link, out of the node that told it; -1: of none, it only was too much."""
+    stalled: Column
+    """How long the link's sender had something to send, a free transmitter, and no credit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sights:
+    """What looks at all ports saw, a row per look, the first after `step` ps and so on.
+
+    `waiting` and `held` have a column for each of the record's links: bytes that wait to leave by
+    it, and whether its sender was held back, by a pause or for want of credit. Then of all links
+    together: bytes, how many are held, and bytes of payload that had come by then. Where the time
+    between looks was doubled, a row has the most that two looks saw.
+    """
+
+    step: int
+    waiting: Column
+    held: Column
+    all_waiting: Column
+    all_held: Column
+    delivered: Column
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,6 +248,8 @@ class PacketOutcome:
     waits: tuple[tuple[int, int], ...] = ()
     """Of a stuck run: directed links whose frames wait, each with one that it waits for: the second
     leaves the first's receiver, and holds frames that came by the first."""
+    sights: Sights | None = None
+    """None: nobody looked."""
     interrupted: bool = False
     """Somebody asked the run to stop before its end."""
     events: int = 0

@@ -35,7 +35,9 @@ from ctestbed.transport.packet.reference_ends import Ends
 from ctestbed.transport.packet.reference_harm import do_harm, fate_of
 from ctestbed.transport.packet.reference_hold import give_credit, look_ahead, next_word, who_waits
 from ctestbed.transport.packet.reference_pause import Pauses
+from ctestbed.transport.packet.reference_sight import Looks, causes_of, note_first, stalls_of
 from ctestbed.transport.packet.reference_state import Flow, Frame, Node, Port, Queue, Wait, mix
+from ctestbed.transport.packet.sight import plan_looks
 from ctestbed.transport.packet.stillness import next_look, patience_of, stands_still
 
 WAKE: Final = 0
@@ -60,7 +62,7 @@ class Simulation(Pauses, Ends):
         self.ports: dict[int, Port] = {}
         self.now = self.last = self.lost = self.trimmed = self.data_hops = self.control_hops = 0
         self.still = False
-        self.perished = self.erred = self.watched = self.expired = 0
+        self.perished = self.erred = self.watched = self.expired = self.good = 0
         limits = computed_limits(network, limits, settings)
         links = set(network.links.tolist())
         for link in sorted(links | {link ^ 1 for link in links}):
@@ -70,6 +72,8 @@ class Simulation(Pauses, Ends):
         look_ahead(self.ports, network, settings)
         do_harm(self.ports, settings.harm or no_harm())
         self._watch_all()
+        step, rows = plan_looks(network, flows, settings)
+        self.looks = Looks(step, rows) if rows else None
         tuning = tune(network, flows, settings)
         self.flows = [self._add_flow(tuning, network, flows, f) for f in range(len(flows.sizes))]
         self.open = len(self.flows)
@@ -102,6 +106,7 @@ class Simulation(Pauses, Ends):
             for queue in port.queues:
                 queue.paused_until = int(limits.blocked[link])
         self.ports[link] = port
+        port.node.ports.append(port)
 
     def _add_flow(
         self, tuning: Tuning, network: PacketNetwork, flows: PacketFlows, index: int
@@ -169,11 +174,18 @@ class Simulation(Pauses, Ends):
             upto = min(horizon, next_look(starts, upto, self.last, patience))
 
     def _run(self, horizon: int, wish: Wish | None) -> None:
-        while self.heap and self.heap[0][0] <= horizon and not (wish and wish.stop):
-            now, rank, link = heappop(self.heap)
+        ports = list(self.ports.values())
+        while self.heap and not (wish and wish.stop):
+            now, rank, link = self.heap[0]
             port = self.ports[link]
             if rank != ARRIVAL and now != (port.wake if rank == WAKE else port.timer):
+                heappop(self.heap)
                 continue  # An earlier one stood in for it.
+            if self.looks and self.open:
+                self.looks.take(ports, self.good, now, horizon)
+            if now > horizon:
+                break
+            heappop(self.heap)
             self.now = now
             if rank == ARRIVAL:
                 self.last = now
@@ -224,7 +236,7 @@ class Simulation(Pauses, Ends):
             return NEVER
         wake = NEVER
         for queue in port.queues:
-            if not queue.frames or not queue.has_credit(queue.frames[0].size):
+            if not queue.frames or queue.lacks_credit(queue.frames[0].size, self.now):
                 continue
             if not queue.is_paused(self.now):
                 frame = queue.frames.popleft()
@@ -238,7 +250,7 @@ class Simulation(Pauses, Ends):
             queue = port.queues[flow.klass]
             if queue.is_paused(self.now):
                 wake = min(wake, queue.paused_until)
-            elif not queue.has_credit(self.settings.payload + self.settings.header):
+            elif queue.lacks_credit(self.settings.payload + self.settings.header, self.now):
                 continue
             elif flow.paced > self.now:
                 wake = min(wake, flow.paced)
@@ -264,8 +276,7 @@ class Simulation(Pauses, Ends):
                 self._heed(port.queues[klass], frame.lasts, stop=stop)
             self._serve(port)
         elif frame.kind == "credit":
-            queue = port.queues[frame.klass]
-            queue.allowed = max(queue.allowed, frame.number)
+            port.queues[frame.klass].hear_credit(frame.number, self.now)
             self._serve(port)
         elif frame.kind != "data":
             self._carry_answer(frame)
@@ -387,6 +398,7 @@ class Simulation(Pauses, Ends):
             if not queue.off:
                 queue.off = True
                 queue.pauses += 1
+                note_first(queue, leaving, self.now)
                 self._ask(queue)
         queue.entered += size
         if settings.lossless >> queue.klass & 1:
@@ -448,6 +460,8 @@ class Simulation(Pauses, Ends):
         if self.settings.congestion == "dcqcn" and frame.marked and flow.next_notice <= self.now:
             flow.next_notice = self.now + int(self.settings.dcqcn.notice_period)
             answers.append(("notice", 0))
+        if not frame.trimmed and self._needs(flow, number):
+            self.good += frame.size - self.settings.header
         if frame.trimmed:
             sr = self.settings.reliability == "sr"
             answers.append(("nak", number if sr else flow.expected))
@@ -495,6 +509,7 @@ class Simulation(Pauses, Ends):
             waits=who_waits(self.ports, self.settings) if stuck else (),
             data_hops=self.data_hops,
             control_hops=self.control_hops,
+            sights=self.looks.sights(len(links)) if self.looks else None,
             ports=PortRecord(
                 links=np.array(links, np.int64),
                 waiting_max=table(leaving, "waiting_max"),
@@ -509,6 +524,9 @@ class Simulation(Pauses, Ends):
                 first_drop=table(arriving, "first_drop"),
                 watchdog_drops=table(leaving, "watchdog_drops"),
                 watchdog_first=table(leaving, "watchdog_first"),
+                first_pause=table(arriving, "first_pause"),
+                cause=causes_of(arriving),
+                stalled=table(leaving, "stalled") + stalls_of(leaving, self.last),
             ),
         )
 

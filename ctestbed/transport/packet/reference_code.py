@@ -25,6 +25,12 @@ def whole(flow: Flow, code: tuple[int, int], *, known: bool) -> bool:
     return all(counts[group] >= enough(flow, code, group) for group in groups)
 
 
+def is_short(flow: Flow, code: tuple[int, int], number: int) -> bool:
+    """Whether the receiver lacks something of the group of packet `number`."""
+    group = number // sum(code)
+    return flow.came[group] < enough(flow, code, group)
+
+
 def lacking(flow: Flow, code: tuple[int, int], number: int) -> list[int]:
     """Return what each group lacks that has ended with packet `number`, which has just come."""
     seen, size = flow.seen, sum(code)

@@ -6,7 +6,7 @@ from typing import Final
 
 from ctestbed.transport.packet.kernels_layout import NEVER
 from ctestbed.transport.packet.problem import PacketSettings
-from ctestbed.transport.packet.reference_code import know, lacking, whole
+from ctestbed.transport.packet.reference_code import is_short, know, lacking, whole
 from ctestbed.transport.packet.reference_control import RCCLaw
 from ctestbed.transport.packet.reference_harm import change_rate
 from ctestbed.transport.packet.reference_hold import compute_pause
@@ -224,6 +224,14 @@ class Ends(ABC):
                 self._serve(flow.port)
 
     # A flow's receiver.
+
+    def _needs(self, flow: Flow, number: int) -> bool:
+        """Whether the receiver can make use of a packet that comes now."""
+        if self.settings.reliability == "gbn":
+            return number == flow.expected
+        if number in flow.have or not self.settings.code[0]:
+            return number not in flow.have
+        return is_short(flow, self.settings.code, number)
 
     def _want(self, port: Port, frame: Frame, gaps: int) -> None:
         """Note that a packet came, or its header, and that `gaps` packets did not."""

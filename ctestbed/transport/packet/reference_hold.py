@@ -8,6 +8,7 @@ from ctestbed.transport.packet.problem import (
     PacketNetwork,
     PacketSettings,
 )
+from ctestbed.transport.packet.reference_sight import note_first
 from ctestbed.transport.packet.reference_state import Ahead, Frame, Port, Queue
 
 
@@ -52,7 +53,9 @@ def compute_pause(queue: Queue, settings: PacketSettings, now: int) -> bool:
     quantum = BIT_TIMES_OF_QUANTUM * MEGA // megabits
     pause = -(-pause // quantum) * quantum
     ahead.flight = min(ahead.first + ahead.period, flight + grant)
-    queue.pauses += pause > 0 and ahead.pause == 0
+    if pause > 0 and ahead.pause == 0:
+        queue.pauses += 1
+        note_first(queue, None, now)
     ahead.pause = pause
     rests = pause == 0 and came == 0 and queue.entered == 0
     ahead.next = NEVER if rests else now + settings.pause_period

@@ -85,6 +85,10 @@ class Queue:
     freed: int = 0
     said: int = 0
     first_drop: int = NEVER
+    first_pause: int = NEVER
+    cause: "Queue | None" = None
+    stalled: int = 0
+    stalled_from: int = NEVER
     ahead: "Ahead | None" = None
     watch_at: int = NEVER
     """When to see whether its watchdog barks; NEVER if it is not paused."""
@@ -94,9 +98,26 @@ class Queue:
     watchdog_drops: int = 0
     watchdog_first: int = NEVER
 
-    def has_credit(self, size: int) -> bool:
-        """Whether the peer has vouched for this class's next `size` bytes."""
-        return self.sent_bytes + size <= self.allowed
+    def lacks_credit(self, size: int, now: int) -> bool:
+        """Whether the peer has not vouched for the next `size` bytes; note since when, if so."""
+        lacks = self.sent_bytes + size > self.allowed
+        if lacks:
+            self.stalled_from = min(self.stalled_from, now)
+        return lacks
+
+    def hear_credit(self, allowed: int, now: int) -> None:
+        """Take how many bytes the peer vouches for."""
+        self.allowed = max(self.allowed, allowed)
+        self.stalled += self.stalls(now)
+        self.stalled_from = NEVER
+
+    def stalls(self, now: int) -> int:
+        """Return for how long the class has stood still for want of credit, if it does."""
+        return max(0, now - self.stalled_from) if self.stalled_from < NEVER else 0
+
+    def is_held(self, now: int) -> bool:
+        """Whether the peer keeps this class from sending, or keeps credit from it."""
+        return self.is_paused(now) or self.stalled_from <= now
 
     def free(self, size: int, frame: int) -> bool:
         """Count bytes that came in here and have left; tell whether the peer is to hear of it."""
@@ -122,6 +143,8 @@ class Node:
     pool: int
     used: int = 0
     pooled: int = 0
+    ports: list["Port"] = field(default_factory=list)
+    """In order of their links."""
 
 
 @dataclass(slots=True)

@@ -182,6 +182,7 @@ def problems(draw: st.DrawFn) -> Problem:
         watchdog=draw(st.none() | watchdogs),
         ttl=draw(pick([*[0] * 7, 3])),
         max_in_flight=draw(pick([NEVER, 3, 20])),
+        looks=draw(pick([0, 2, 5, 100])),
     )
     xoff = draw(pick([5000, 20_000]))
     limits = every_link(

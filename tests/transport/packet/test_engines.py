@@ -25,10 +25,11 @@ def difference(one: PacketOutcome, other: PacketOutcome) -> str | None:
     parts: list[tuple[str, Any, Any]] = [
         ("", one, other),
         ("ports.", one.ports, other.ports),
+        *([("sights.", one.sights, other.sights)] if one.sights else []),
     ]
     for prefix, a, b in parts:
         for part in fields(a):
-            if part.name in {"ports", "events", "cpu"}:
+            if part.name in {"ports", "sights", "events", "cpu"}:
                 continue
             x, y = getattr(a, part.name), getattr(b, part.name)
             if not np.array_equal(x, y):
