@@ -30,6 +30,7 @@ from ctestbed.workload.packet_options import (
     PacketOptions,
     parse_watchdog,
 )
+from ctestbed.workload.packet_sights import pauses_of, series_of, storm_findings, trees_of
 from ctestbed.workload.packets import PacketTransfer, drive_packets
 from ctestbed.workload.traffic import read_traffic
 from ctestbed.workload.transfer import (
@@ -127,7 +128,8 @@ def run_packet_transfer(
     notify = None if progress is None else _tell(progress, len(traffic.flows))
     run = drive_packets(topology, traffic.flows, options, request.engine, configured, notify)
     notes = [_unknown_headroom(name) for name in unknown] if _rests_on_testbed(request) else []
-    findings = (*packet_findings(topology, run), *traffic.notes, *notes)
+    found = [*packet_findings(topology, run), *storm_findings(topology, trees_of(run))]
+    findings = (*found, *traffic.notes, *notes)
     broken = any(finding.severity == "error" for finding in findings)
     return Result(
         "ctestbed.sim.transfer/1",
@@ -212,6 +214,7 @@ def packet_metrics(topology: Topology, run: PacketTransfer, prefix: str = "") ->
         metric("packets.resent", int(outcome.resent.sum()), "packets"),
         metric("pauses.count", int(ports.pauses.sum()), "pauses"),
         metric("pauses.longest", int(ports.paused.max(initial=0)), "ps"),
+        *_stalls(run, metric),
         metric("queue.peak", int(ports.waiting_max.max(initial=0)), "bytes"),
         metric("headroom.peak", int(ports.headroom_max.max(initial=0)), "bytes"),
         *_shares(topology, run, metric),
@@ -223,6 +226,20 @@ def packet_metrics(topology: Topology, run: PacketTransfer, prefix: str = "") ->
         ),
     ]  # fmt: skip
     return metrics
+
+
+def _stalls(run: PacketTransfer, metric: Callable[..., Metric]) -> list[Metric]:
+    """Return for how long links stood still for want of credit, where credit is given."""
+    if run.settings.flow_control != "cbfc" or not run.settings.lossless:
+        return []
+    stalled = run.outcome.ports.stalled
+    share = float(stalled.max(initial=0)) / max(1, run.outcome.now)
+    return [
+        metric("credit.stall.links", int((stalled.max(axis=1) > 0).sum()), "links"),
+        metric("credit.stall.longest", int(stalled.max(initial=0)), "ps"),
+        metric("credit.stall.total", int(stalled.sum()), "ps"),
+        metric("credit.stall.share.max", round(share, 6), "ratio"),
+    ]
 
 
 def _parity(run: PacketTransfer, metric: Callable[..., Metric]) -> list[Metric]:
@@ -338,12 +355,13 @@ def _packet_data(
                 "headroom_peak": int(ports.headroom_max[row].max()),
                 "pauses": int(ports.pauses[row].sum()),
                 "paused": int(ports.paused[row].sum()),
+                "stalled": int(ports.stalled[row].sum()),
                 "drops": int(ports.drops[row].sum()),
                 "watchdog_drops": int(ports.watchdog_drops[row].sum()),
                 "marks": int(ports.marks[row].sum()),
             }
         )
-    return {
+    data: PacketData = {
         "flow_control": request.flow_control,
         "congestion_control": request.cc,
         "reliability": request.reliability,
@@ -355,3 +373,9 @@ def _packet_data(
         "ended": run.outcome.now,
         "ports": described,
     }
+    series, pauses = series_of(topology, run), pauses_of(topology, trees_of(run))
+    if series is not None:
+        data["series"] = series
+    if pauses is not None:
+        data["pause_tree"] = pauses
+    return data

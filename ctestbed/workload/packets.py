@@ -106,7 +106,8 @@ def drive_packets(
         hops = -(-flows.sizes // options.payload) * np.diff(paths.offsets)[first]
         engine = "reference" if int(hops.sum()) <= SMALL_RUN else "packet"
     horizon = _horizon(options)
-    problem = network, packet_flows, limits, afflict(settings, options.failures, horizon)
+    settings = afflict(settings, options.failures, horizon)
+    problem = network, packet_flows, limits, settings
     if engine == "reference":
         from ctestbed.transport.packet.reference import simulate_reference
 

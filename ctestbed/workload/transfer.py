@@ -17,6 +17,7 @@ from ctestbed.topology.names import endpoint_name, node_name
 from ctestbed.transport.flow import FlowEngine
 from ctestbed.workload.drive import Transfer, drive_flows
 from ctestbed.workload.files.record import FlowFile
+from ctestbed.workload.sights import PauseTreesData, SeriesData
 from ctestbed.workload.traffic import read_traffic
 
 Column: TypeAlias = NDArray[Any]
@@ -78,8 +79,9 @@ class LinkData(TypedDict):
 class PortData(TypedDict):
     """What the two ends of a directed link saw, in bytes and ps, over all classes.
 
-    The sender's queue and marks and how long it was paused; the receiver's frames that had come in
-    and not left, those of them beyond `xoff`, the pauses it told and the frames it lost.
+    The sender's queue and marks, and how long it was paused or stood still for want of credit; the
+    receiver's frames that had come in and not left, those of them beyond `xoff`, the pauses it told
+    and the frames it lost.
     `watchdog_drops` are frames for the link that the sender's watchdog dropped.
     """
 
@@ -93,6 +95,7 @@ class PortData(TypedDict):
     headroom_peak: int
     pauses: int
     paused: int
+    stalled: int
     drops: int
     watchdog_drops: int
     marks: int
@@ -102,7 +105,8 @@ class PacketData(TypedDict):
     """The protocols and settings of a run of the packet engine, and the busiest of its ports.
 
     `payload` and `header` in bytes; `retry` in ps, what a sender waits for an acknowledgement;
-    `ended` the time of the last event.
+    `ended` the time of the last event. `series` is left out of runs too short to look at, and
+    `pause_tree` where nobody paused anybody.
     """
 
     flow_control: str
@@ -115,6 +119,8 @@ class PacketData(TypedDict):
     resent: int
     ended: int
     ports: list[PortData]
+    series: NotRequired[SeriesData]
+    pause_tree: NotRequired[PauseTreesData]
 
 
 class TransferData(TypedDict):

@@ -209,7 +209,7 @@ def forward(
     ):
         verdict = admit(ports, queues, nodes, doors, settings, node, port, out, klass, size, now)
     if verdict > 1:
-        note_first(ports, queues, nodes, holds, store, chain, settings, node, port, klass, out, now)
+        note_first(queues, nodes, holds, store, chain, settings, node, port, klass, out, now)
     if settings[at.C_PERIOD] and verdict:
         queue = port * settings[at.C_CLASSES] + klass
         if ahead[queue, at.G_LONG] and settings[at.C_LOSSLESS] >> klass & 1:

@@ -9,9 +9,11 @@ from ctestbed.core.errors import EnvironmentLacksError
 from ctestbed.core.units import format_size
 from ctestbed.transport.packet import kernels_layout as at
 from ctestbed.transport.packet.problem import PacketFlows, PacketNetwork, PacketSettings
+from ctestbed.transport.packet.sight import plan_looks
 
 _WORD: Final = 8
 _CHUNK: Final = 8
+_CELL: Final = 4
 _BIT_PS: Final = 8e12
 _MEMINFO: Final = Path("/proc/meminfo")
 _LIMITS: Final = (
@@ -26,14 +28,15 @@ _LIMITS: Final = (
 def estimate(network: PacketNetwork, flows: PacketFlows, settings: PacketSettings) -> int:
     """Return about how many bytes the compiled engine's tables take.
 
-    Rows of ports, classes and flows, a byte for each packet under selective repeat, the paths
-    twice, a chunk of frames for each wire, and what can be in flight at once: on each used link a
-    round trip, and no more than its flows have.
+    Rows of ports, classes and flows, what looks at ports saw, a byte for each packet under
+    selective repeat, the paths twice, a chunk of frames for each wire, and what can be in flight at
+    once: on each used link a round trip, and no more than its flows have.
     """
     used = np.unique(network.links)
     links = len(np.union1d(used, used ^ 1))
-    rows = at.PORT + at.DOOR + at.QUEUE * settings.classes
-    tables = links * rows * _WORD + len(flows.sizes) * (at.FLOW + at.CONTROL) * _WORD
+    rows = at.PORT + at.DOOR + (at.QUEUE + at.HOLD) * settings.classes
+    looks = links * plan_looks(network, flows, settings)[1] * _CELL
+    tables = looks + links * rows * _WORD + len(flows.sizes) * (at.FLOW + at.CONTROL) * _WORD
     packets = int((-(-flows.sizes // settings.payload)).sum())
     if settings.reliability == "sr":
         tables += packets

@@ -119,15 +119,13 @@ def pack(
     harms = harm_rows(settings, port_of_link, ports, doors, queues)
     guards = guard_rows(settings, doors, queues)
     slows = slow_rows(settings.harm, port_of_link, ports, doors)
-    due = np.full(len(counts), at.NEVER, np.int64)
-    np.minimum.at(due, node_of_port, doors[:, at.A_TIMER])
+    due = _due(node_of_port, doors)
     control_time = -(-settings.control * 8 * PS_PER_SECOND // ports[:, at.P_RATE])
     window = int((control_time + ports[:, at.P_DELAY]).min())
     frames = _frames_of_window(window, control_time, node_of_port)
     wide = _telling(rows, settings)
     run = np.zeros(at.COUNTERS + wide, np.int64)
     run[at.X_OPEN] = len(rows)
-    step, looks = plan_looks(network, flows, settings)
     run[at.X_RESERVE] = room * (2 * frames // CHUNK + 4 * int(counts.max()) + 64)
     state = State(
         aligned(ports), aligned(queues),
@@ -136,16 +134,22 @@ def pack(
         np.where(hops >= 0, ports[hops, at.P_PEER], -1).astype(np.int32),
         _spans(flows, rows, hops) if settings.adaptive else np.zeros(0, np.int32),
         _pull_rows(rows, control, len(ports), settings),
-        _ahead_rows(network, settings, link_of_port), guards, slows,
-        _hold_rows(len(queues)), aligned(doors),
+        _ahead_rows(network, settings, link_of_port), guards, slows, _hold_rows(len(queues)),
+        aligned(doors),
         due, np.zeros((0, at.FRAME + wide), np.int64), np.zeros(0, np.int64), run,
         _settings_row(settings, window), parameters_row(network, flows, settings),
         np.zeros(room * (8 * frames + 128) + 2 * int(counts.max()), np.int64), link_of_port,
-        np.zeros((looks, len(ports)), np.uint32), np.zeros((looks, at.LOOK), np.int64),
-        np.array([step, step, 0]),
+        *_look_rows(network, flows, settings, len(ports)),
     )  # fmt: skip
     _lay_wires(state)
     return state
+
+
+def _due(node_of_port: Column, doors: Column) -> Column:
+    """Return when each node's first alarm goes off."""
+    due = np.full(int(node_of_port.max()) + 1, at.NEVER, np.int64)
+    np.minimum.at(due, node_of_port, doors[:, at.A_TIMER])
+    return due
 
 
 def _telling(rows: Column, settings: PacketSettings) -> int:
@@ -384,6 +388,15 @@ def _ahead_rows(network: PacketNetwork, settings: PacketSettings, link_of_port: 
     rows[:, :, at.G_FIRST] = first[arriving][:, None]
     rows[:, :, at.G_LONG] = is_long(network, settings)[arriving][:, None]
     return rows.reshape(-1, at.AHEAD)
+
+
+def _look_rows(
+    network: PacketNetwork, flows: PacketFlows, settings: PacketSettings, ports: int
+) -> tuple[Column, Column, Column]:
+    """Return what is seen of each port and of all, and when to look."""
+    step, looks = plan_looks(network, flows, settings)
+    sums = np.zeros((looks, at.LOOK), np.int64)
+    return np.zeros((looks, ports), np.uint32), sums, np.array([step, step, 0])
 
 
 def _hold_rows(count: int) -> Column:

@@ -8,7 +8,8 @@ import numpy as np
 from hypothesis import HealthCheck, given, seed, settings
 
 from ctestbed.transport.packet.kernels import run_windows
-from ctestbed.transport.packet.kernels_layout import FULL
+from ctestbed.transport.packet.kernels_layout import FULL, RUNNING, Z_AT
+from ctestbed.transport.packet.kernels_sight import look
 from ctestbed.transport.packet.pack import grow, pack
 from tests.transport.packet.problems import Problem, problems
 
@@ -40,11 +41,16 @@ class Strict(np.ndarray[Any, Any]):
 def stay_inside(problem: Problem) -> None:
     """Run one problem to its end, or for 3 ms."""
     state = pack(*problem)
+    horizon = 3 * 10**9
     while True:
         tables = [table.view(Strict) for table in state.arguments()]
-        if run_windows(*tables, 3 * 10**9, 10**9) != FULL:
+        until = min(horizon, int(state.watch[Z_AT]))
+        code = run_windows(*tables, until, 10**9)
+        look(*(table.view(Strict) for table in state.looked_at()), horizon)
+        if code == FULL:
+            grow(state, len(state.chain))
+        elif code != RUNNING or until == horizon:
             return
-        grow(state, len(state.chain))
 
 
 warnings.simplefilter("ignore")

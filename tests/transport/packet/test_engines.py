@@ -45,6 +45,16 @@ def test_both_engines_agree_event_for_event(problem: Problem, horizon: int) -> N
 
 @unhurried
 @given(problems())
+def test_who_looks_changes_nothing(problem: Problem) -> None:
+    network, flows, limits, choices = problem
+    seen = simulate(network, flows, limits, replace(choices, looks=6), HORIZON)
+    unseen = simulate(network, flows, limits, replace(choices, looks=0), HORIZON)
+    assert unseen.sights is None
+    assert difference(unseen, seen) is None
+
+
+@unhurried
+@given(problems())
 def test_bytes_are_conserved_and_time_runs_forward(problem: Problem) -> None:
     network, flows, _, choices = problem
     outcome = simulate_reference(*problem, HORIZON)

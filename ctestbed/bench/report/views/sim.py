@@ -5,6 +5,7 @@ from typing import Any
 from ctestbed.bench.report.blocks import Block, Facts, Plot, Series, Table, cut_rows, table
 from ctestbed.bench.report.longlinks import longhaul_blocks
 from ctestbed.bench.report.quantity import show_length, show_rate, show_size, show_time
+from ctestbed.bench.report.sights import sight_blocks
 from ctestbed.core.envelope import Envelope
 
 SHOWN = 12
@@ -22,7 +23,7 @@ def transfer(envelope: Envelope) -> list[Block]:
     )
     blocks: list[Block] = [Facts("Transfer", pairs), _flows(data), _links(data)]
     if "packet" in data:
-        blocks += _packets(data["packet"])
+        blocks += _packets(data["packet"]) + sight_blocks(data["packet"])
     curve = [flow["fct"] for flow in data["flows"] if isinstance(flow["fct"], int)]
     if len(curve) == data["flow_count"]:
         blocks.append(completion_plot({data["pattern"]: sorted(curve)}))
