@@ -23,7 +23,7 @@ pytestmark = pytest.mark.numba
 
 def taken(state: State) -> int:
     """Bytes of the tables; of the frame store, those whose chunks were ever used."""
-    tables = sum(array.nbytes for array in state.arguments())
+    tables = sum(array.nbytes for array in (*state.arguments(), state.seen, state.looks))
     return tables - state.store.nbytes + int(np.count_nonzero(state.store.any(axis=1))) * 32
 
 
