@@ -117,7 +117,8 @@ def transfer(
             min=1,
             max=2**20,
             metavar="N",
-            help="Packets: go-back-N acknowledges so many at once, and a flow's last; 1.",
+            help="Packets: acknowledge N together; at once a flow's last, the last that its "
+            "window lets go, and those by which one is seen to be missing. 1 if left out.",
             show_default=False,
         ),
     ] = None,

@@ -32,6 +32,7 @@ class PacketOptions:
     """balanced, ecmp, spray, random, adaptive, flowlet, or qp:N: each flow over N queue pairs."""
     trim: bool = False
     ack_every: int = 1
+    """Packets that one acknowledgement is of, where nothing calls for one at once."""
     payload: int = 4000
     xoff: int | None = None
     xon: int | None = None
@@ -131,12 +132,6 @@ def check_options(options: PacketOptions) -> None:
             f"{options.spread} with --reliability sr",
         ),
         *_faults_of_flow_control(options),
-        (
-            options.ack_every > 1 and options.reliability != "gbn",
-            "selective repeat acknowledges each packet by its number",
-            "--ack-every",
-            "leave it out, or use --reliability gbn",
-        ),
         (
             options.trim and options.reliability.startswith("ec"),
             "a trimmed packet is asked for again, which the code's parity should make needless",

@@ -220,6 +220,7 @@ def packet_metrics(topology: Topology, run: PacketTransfer, prefix: str = "") ->
         *_shares(topology, run, metric),
         metric("ecn.marks", int(ports.marks.sum()), "packets", "none"),
         metric("packet_hops.data", outcome.data_hops, "packet-hops", "none"),
+        metric("packet_hops.control", outcome.control_hops, "packet-hops", "none"),
         Metric(
             prefix + "engine.cpu_time", round(outcome.cpu, 6), "s", "measured", "lower", "timed",
             source="CPU time of this process, flows to results: paths included, compilation not",

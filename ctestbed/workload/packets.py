@@ -15,6 +15,7 @@ from ctestbed.routing.spread import Spread
 from ctestbed.topology.graph import Topology
 from ctestbed.topology.names import node_name
 from ctestbed.transport.packet.computed import LONG, is_long
+from ctestbed.transport.packet.kernels_layout import NUMBER
 from ctestbed.transport.packet.laws import tune
 from ctestbed.transport.packet.problem import (
     Column,
@@ -98,6 +99,7 @@ def drive_packets(
         flows.sizes, flows.starts, flows.classes.astype(np.int64), first, count, _waits(flows)
     )
     settings = _settings(options, network, int(flows.classes.max(initial=0)) + 1)
+    _require_few(flows, settings)
     if options.congestion in {"nscc", "rcc"}:
         options, settings = _for_windows_of_uec(options, settings, network, packet_flows)
     _require_long(network, settings)
@@ -238,6 +240,24 @@ def _together(outcome: PacketOutcome, pairs: int) -> PacketOutcome:
         delivered=last(outcome.delivered),
         resent=outcome.resent.reshape(-1, pairs).sum(axis=1),
     )
+
+
+def _require_few(flows: Flows, settings: PacketSettings) -> None:
+    """Refuse flows whose packets cannot be numbered.
+
+    Raises:
+        InputError: one has too many.
+    """
+    packets = -(-int(flows.sizes.max(initial=0)) // settings.payload)
+    data, parity = settings.code
+    packets += -(-packets // data) * parity if data else 0
+    if packets > NUMBER:
+        raise InputError(
+            "CTB-S089",
+            f"a flow of {packets:,} packets, and they are numbered up to {NUMBER:,}",
+            where=Where(pointer="--payload"),
+            hint="drive smaller flows, or larger packets",
+        )
 
 
 def _require_long(network: PacketNetwork, settings: PacketSettings) -> None:

@@ -8,12 +8,8 @@ import pytest
 
 from ctestbed.core.errors import ExitCode, InputError
 from ctestbed.core.result import Result
-from ctestbed.topology.build import load_topology
 from ctestbed.workload.packet_measures import jain
-from ctestbed.workload.packet_options import PacketOptions
 from ctestbed.workload.packet_transfer import PacketTransferRequest, run_packet_transfer
-from ctestbed.workload.packets import drive_packets
-from ctestbed.workload.traffic import read_traffic
 from ctestbed.workload.transfer import TransferRequest, run_transfer
 
 US = 10**6
@@ -206,6 +202,7 @@ def test_the_same_run_gives_the_same_data() -> None:
         ("lab-128", "incast:4", "4kB", {"mtu": "0B"}, "CTB-S086"),
         ("lab-128", "incast:4", "4kB", {"flow_control": "none", "queue": "1kB"}, "CTB-S083"),
         ("kunlun-32k", "shift:64", "4kB", {}, "CTB-S082"),
+        ("lab-128", "incast:4", "3GB", {"mtu": "1B"}, "CTB-S089"),
     ],
 )
 def test_what_cannot_be_run_is_refused(
@@ -386,27 +383,19 @@ def test_what_is_no_reliability_is_refused(reliability: str) -> None:
     assert refused.value.code == "CTB-S086"
 
 
-def test_coalesced_acknowledgements_are_as_many_as_they_must_be() -> None:
+@pytest.mark.parametrize(
+    "options", [{}, {"reliability": "sr"}, {"reliability": "sr", "spread": "spray"}]
+)
+def test_coalesced_acknowledgements_are_as_many_as_they_must_be(options: dict[str, str]) -> None:
     # One flow of 1 MB is 250 packets over the two cables of a leaf.
-    runs = {n: run_packets("incast:1", ack_every=n) for n in (1, 8, 250, 1000)}
-    for every, outcome in runs.items():
-        assert outcome.control_hops == 2 * -(-250 // every)
+    runs = {
+        n: figures(run("lab-128", "incast:1", "1MB", ack_every=n, **options))
+        for n in (1, 8, 250, 1000)
+    }
+    for every, found in runs.items():
+        assert found["packet_hops.control"] == 2 * -(-250 // every)
     # The last packet is acknowledged at once, so a flow that is alone ends as soon.
-    assert len({int(outcome.finish[0]) for outcome in runs.values()}) == 1
-
-
-def run_packets(pattern: str, **options: Any) -> Any:
-    _, topology = load_topology("lab-128")
-    flows = read_traffic(pattern, "1MB", topology, 1).flows
-    return drive_packets(topology, flows, PacketOptions(**options), "reference").outcome
-
-
-def test_selective_repeat_does_not_coalesce() -> None:
-    with pytest.raises(InputError) as refused:
-        run("lab-128", "incast:4", "4kB", reliability="sr", ack_every=2)
-    assert refused.value.code == "CTB-S086"
-    assert refused.value.where is not None
-    assert refused.value.where.pointer == "--ack-every"
+    assert {found["fct.max"] for found in runs.values()} == {85_615_360}
 
 
 def storm_and_victim(path: Path, **options: Any) -> Result:
@@ -488,3 +477,16 @@ def test_a_watchdog_breaks_the_circle() -> None:
     broken = run("ring-12", "ring-12-locks.csv", None, **run_with)
     assert broken.exit_code == ExitCode.OK
     assert figures(broken)["drops.watchdog"] > 0
+
+
+def test_many_sprayed_flows_that_meet_need_about_a_tenth_of_the_acknowledgements() -> None:
+    options = {"reliability": "sr", "spread": "random", "flow_control": "none", "trim": True}
+    one, ten = (
+        figures(run("lab-128", "shift:64", "200kB", ack_every=n, cc="none", **options))
+        for n in (1, 10)
+    )
+    # Four cables each way; packets that overtake others by far are told of in frames of their own.
+    assert one["packet_hops.control"] >= 128 * 50 * 4
+    assert 0.1 <= ten["packet_hops.control"] / one["packet_hops.control"] < 0.2
+    assert ten["flows.unfinished"] == 0
+    assert ten["fct.max"] < 1.2 * one["fct.max"]

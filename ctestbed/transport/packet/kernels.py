@@ -8,6 +8,7 @@ of (time, rank, port): transmitters that fall free, then arrivals, then timers.
 
 from ctestbed.core.jit import engine, indexed_from_zero, inner, part, prefetch
 from ctestbed.transport.packet import kernels_layout as at
+from ctestbed.transport.packet.kernels_acks import keep_back, stands_alone
 from ctestbed.transport.packet.kernels_adaptive import least_loaded
 from ctestbed.transport.packet.kernels_after import tell_followers
 from ctestbed.transport.packet.kernels_code import receive_coded, report_groups
@@ -76,11 +77,13 @@ def deliver(
     Returns its answer's place, number and stamp; place -1 if there is none, -2 if answers wait for
     the port to be served.
     """
-    whose, number = flow >> 32, flow & 0xFFFFFFFF
+    whose, number, urgent = flow >> 32, flow & at.NUMBER, flow & at.ASKED
     path = place >> 32 << 32 | place & 0x1F
     gain = (stamp & 0xFFFF) - settings[at.C_HEADER]
     stamp = stamp >> 16 << 16 | settings[at.C_CONTROL]
     first, last, kind = number, number, at.ACK
+    gathers = settings[at.C_ACK_EVERY] > 1 and settings[at.C_RELIABILITY]
+    alone = gathers and stands_alone(flows, marks, settings, whose, number)
     if place & at.TRIMMED:
         kind = at.NAK
         gain = 0
@@ -95,7 +98,7 @@ def deliver(
             first = number
     else:
         gain *= number == flows[whose, at.R_EXPECT]
-        kind = receive_in_order(flows, run, settings, now, whose, number)
+        kind = receive_in_order(flows, run, settings, now, whose, number, urgent)
         first = last = flows[whose, at.R_EXPECT]
     run[at.X_GOOD] += gain
     notify = place & at.ECN and settings[at.C_CC] == at.DCQCN and flows[whose, at.R_CNP] <= now
@@ -110,6 +113,12 @@ def deliver(
     if settings[at.C_CC] == at.RCC:
         gaps = last - first + (kind == at.NAK) + asked
         want(ports, flows, pulls, doors, run, port, now, whose, path, gaps)
+    if gathers and kind == at.ACK:
+        answers = keep_back(
+            ports, flows, marks, store, chain, run, settings, port, whose, first, number, alone,
+            urgent or asked > 0, path, stamp,
+        )  # fmt: skip
+        return -2 if answers + asked > 0 or notify else -1, flow, stamp
     if kind < 0 and not notify:
         return -1, flow, stamp
     if first == last and kind >= 0 and not notify and asked == 0:

@@ -15,7 +15,7 @@ def least_loaded(ports, queues, flows, hops, spans, settings, now, flow, place):
     sorted, so that those with a beginning in common lie together; `spans` has their number, on the
     first of them, where that beginning ends.
     """
-    whose, number = flow >> 32, flow & 0xFFFFFFFF
+    whose, number = flow >> 32, flow & at.NUMBER
     here = place >> 32
     stride = flows[whose, at.S_STRIDE]
     klass = place >> 2 & 7

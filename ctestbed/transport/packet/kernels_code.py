@@ -100,7 +100,7 @@ def know_group(flows, marks, settings, flow, number):
             if marks[first + each] & at.KNOWN == 0:
                 if marks[first + each] & at.LACKS:
                     flows[flow, at.S_REPAIR] -= 1
-                marks[first + each] = marks[first + each] & at.HAVE | at.KNOWN
+                marks[first + each] = marks[first + each] & (at.HAVE | at.UNTOLD) | at.KNOWN
                 flows[flow, at.S_ACKED] += 1
     return flows[flow, at.S_WHOLE] == groups
 

@@ -9,7 +9,7 @@ from ctestbed.transport.packet.kernels_window import give_up, respond, take_pull
 
 @indexed_from_zero
 @inner
-def receive_in_order(flows, run, settings, now, flow, number):
+def receive_in_order(flows, run, settings, now, flow, number, urgent):
     """Take a data packet, go-back-N: one out of order is thrown away, its gap reported once.
 
     Returns the kind of answer, -1 if none.
@@ -22,7 +22,7 @@ def receive_in_order(flows, run, settings, now, flow, number):
         if expected + 1 == flows[flow, at.S_TOTAL]:
             flows[flow, at.R_DONE] = now
             run[at.X_DONE] = 2 * flow + 2
-        elif flows[flow, at.R_UNACKED] < settings[at.C_ACK_EVERY]:
+        elif flows[flow, at.R_UNACKED] < settings[at.C_ACK_EVERY] and not urgent:
             return -1
     elif number > expected:
         if flows[flow, at.R_SEEN] > 0:
@@ -94,6 +94,35 @@ def finish(ports, flows, run, now, flow):
     run[at.X_DONE] = 2 * flow + 1
 
 
+@part
+def know(flows, marks, settings, flow, number, more):
+    """Note that a packet has come, and more beside it, as in `F_PLACE`.
+
+    Returns True if that makes all groups of a code whole.
+    """
+    whole = False
+    each = number
+    if more & at.RANGE:
+        each -= more ^ at.RANGE
+    while True:
+        packet = flows[flow, at.S_BITS] + each
+        if marks[packet] & at.KNOWN == 0:
+            if marks[packet] & at.LACKS:
+                flows[flow, at.S_REPAIR] -= 1
+            marks[packet] = marks[packet] & at.UNTOLD | at.HAVE | at.KNOWN
+            flows[flow, at.S_ACKED] += 1
+            if settings[at.C_DATA] and know_group(flows, marks, settings, flow, each):
+                whole = True
+        if more == 0 or (more & at.RANGE and each == number):
+            return whole
+        each += 1
+        if more & at.RANGE == 0:
+            while more & 1 == 0:
+                more >>= 1
+                each += 1
+            more >>= 1
+
+
 @indexed_from_zero
 @inner
 def acknowledge(
@@ -102,7 +131,7 @@ def acknowledge(
     """Take an answer at the sender; return True if the flow may have something to send.
 
     Go-back-N: all below `number` has come, and with NAK nothing behind. Selective repeat: packet
-    `number` has come, or with NAK has not.
+    `number` has come, and those that its place says, or with NAK it has not.
     """
     if flows[flow, at.S_STATE] == at.DONE:
         return False
@@ -110,17 +139,11 @@ def acknowledge(
     if settings[at.C_RETRY] < at.NEVER:
         flows[flow, at.S_DEADLINE] = now + settings[at.C_RETRY]
     if settings[at.C_RELIABILITY]:
-        packet = flows[flow, at.S_BITS] + number
         if kind == at.NAK:
             ask_again(flows, marks, run, flow, number)
-        elif marks[packet] & at.KNOWN == 0:
-            if marks[packet] & at.LACKS:
-                flows[flow, at.S_REPAIR] -= 1
-            marks[packet] = at.HAVE | at.KNOWN
-            flows[flow, at.S_ACKED] += 1
-            if settings[at.C_DATA] and know_group(flows, marks, settings, flow, number):
-                finish(ports, flows, run, now, flow)
-                return False
+        elif know(flows, marks, settings, flow, number, place >> 8 & at.MORE):
+            finish(ports, flows, run, now, flow)
+            return False
     else:
         flows[flow, at.S_ACKED] = max(flows[flow, at.S_ACKED], number)
         if kind == at.NAK or flows[flow, at.S_NEXT] < flows[flow, at.S_ACKED]:

@@ -13,12 +13,19 @@ NEVER: Final = 2**62
 # One record of a frame, in a queue or on a wire.
 FRAME: Final = 4
 F_TIME: Final = 0  # arrival at the far end of the wire, ps
-F_FLOW: Final = 1  # flow << 32 | sequence number
-F_PLACE: Final = 2  # place in `hops` << 32 | ingress port << 8 | kind << 5 | class << 2 | flags
+F_FLOW: Final = 1  # flow << 32 | ASKED if an answer is due at once | sequence number
+F_PLACE: Final = 2  # place in `hops` << 32 | ingress port << 8 | kind << 5 | class << 2 | flags;
+# of an acknowledgement, in place of the ingress port, which other packets it is of
 F_STAMP: Final = 3  # the sender's clock at the first byte, ps << 16 | bytes on the wire
 
 EXPIRES: Final = -2
 """In `hops`, in place of the next port: the frame has made its last hop."""
+
+ASKED: Final = 1 << 31
+NUMBER: Final = ASKED - 1
+MORE: Final = (1 << 24) - 1
+RANGE: Final = 1 << 23  # with this, so many packets before it; else bit i: the packet 1 + i after
+SPAN: Final = 24  # packets that the bits are of, and it
 
 ECN: Final = 2
 TRIMMED: Final = 1
@@ -136,6 +143,7 @@ S_ACKED: Final = 5  # packets acknowledged: all below (go-back-N), or how many (
 S_AFTER: Final = 6  # next in the port's ring
 S_BEFORE: Final = 7
 R_EXPECT: Final = 8  # next sequence number in order
+R_UNTOLD: Final = 8  # selective: of packets not acknowledged yet, the lowest << 32 | how many
 R_SEEN: Final = 9  # one above the highest sequence number that came, or a gap reported
 R_COUNT: Final = 10  # packets received, each once
 S_EDGES: Final = 11  # the first row of `edges` that says who waits for it
@@ -180,6 +188,7 @@ V_DELAY: Final = 3  # and how long after, ps
 HAVE: Final = 1  # its receiver has it
 KNOWN: Final = 2  # and its sender knows
 LACKS: Final = 4  # it is to be sent again
+UNTOLD: Final = 8  # its receiver has it and keeps that back for now
 
 # A flow's rate control: floats, whose arithmetic both engines do in the same order. What all laws
 # have, DCQCN's, then what those have that set a window, then each of them.

@@ -209,6 +209,18 @@ def make_packet(ports, flows, marks, control, doors, settings, parameters, port,
 
 @indexed_from_zero
 @inner
+def wants_answer(flows, settings, now, flow):
+    """Tell whether a flow asks that the packet it sends now be answered at once.
+
+    It does with the last that its window lets go, and when it has long heard nothing.
+    """
+    if flows[flow, at.S_STATE] == at.HELD and settings[at.C_CC] != at.RCC:
+        return True
+    return flows[flow, at.S_DEADLINE] - now <= settings[at.C_RETRY] // 2
+
+
+@indexed_from_zero
+@inner
 def flowlet_path(flows, settings, now, flow):
     """Return the path of a flow's next packet: another, by hash, after a pause long enough."""
     waited = now - flows[flow, at.S_SENT_AT]
@@ -349,6 +361,8 @@ def serve(
                 last = number == flows[flow, at.S_TOTAL] - 1 - settings[at.C_PARITY]
                 size = settings[at.C_HEADER]
                 size += flows[flow, at.S_LAST] if last else settings[at.C_PAYLOAD]
+                if settings[at.C_ACK_EVERY] > 1 and wants_answer(flows, settings, now, flow):
+                    number |= at.ASKED
                 flow = flow << 32 | number
                 place = place << 32 | NOWHERE << 8 | at.DATA << 5 | klass << 2
                 stamp = now << 16 | size

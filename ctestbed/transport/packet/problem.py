@@ -133,6 +133,7 @@ class PacketSettings:
     headroom_pool: int = NEVER
     retry: int = NEVER
     ack_every: int = 1
+    """Packets that a receiver acknowledges together, unless the sender asks or one is missing."""
     reliability: Literal["gbn", "sr"] = "gbn"
     code: tuple[int, int] = (0, 0)
     """Of selective repeat: data packets of a group, and parity after them; at most 255 together."""

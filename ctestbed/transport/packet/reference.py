@@ -29,6 +29,7 @@ from ctestbed.transport.packet.problem import (
     PortRecord,
     no_harm,
 )
+from ctestbed.transport.packet.reference_acks import Answer
 from ctestbed.transport.packet.reference_code import groups_of
 from ctestbed.transport.packet.reference_control import make_law
 from ctestbed.transport.packet.reference_ends import Ends
@@ -456,27 +457,24 @@ class Simulation(Pauses, Ends):
     def _deliver(self, port: Port, frame: Frame) -> None:
         flow, number = frame.flow, frame.number
         assert flow is not None  # noqa: S101 - only pauses have none
-        answers: list[tuple[str, int]] = []
+        answers: list[Answer] = []
         if self.settings.congestion == "dcqcn" and frame.marked and flow.next_notice <= self.now:
             flow.next_notice = self.now + int(self.settings.dcqcn.notice_period)
-            answers.append(("notice", 0))
+            answers.append(Answer("notice", 0))
         if not frame.trimmed and self._needs(flow, number):
             self.good += frame.size - self.settings.header
         if frame.trimmed:
             sr = self.settings.reliability == "sr"
-            answers.append(("nak", number if sr else flow.expected))
-        elif self.settings.code[0]:
-            answers += self._receive_coded(port.node, flow, number)
-        elif self.settings.reliability == "sr":
-            answers += self._receive_any(port.node, flow, number)
+            answers.append(Answer("nak", number if sr else flow.expected))
         else:
-            answers += self._receive_in_order(port.node, flow, number)
-        self._want(port, frame, sum(kind == "nak" for kind, _ in answers))
-        for kind, what in answers:
+            answers += self._receive(port.node, flow, frame)
+        self._want(port, frame, sum(answer.kind == "nak" for answer in answers))
+        for kind, what, others in answers:
             port.control.append(
                 Frame(
                     kind, self.settings.control, flow, what, frame.path, frame.hop, frame.klass,
-                    frame.stamp, frame.marked, frame.trimmed, telemetry=frame.telemetry,
+                    frame.stamp, frame.marked, frame.trimmed, others=others,
+                    telemetry=frame.telemetry,
                 )
             )  # fmt: skip
         if answers:

@@ -6,6 +6,12 @@ from typing import Final
 
 from ctestbed.transport.packet.kernels_layout import NEVER
 from ctestbed.transport.packet.problem import PacketSettings
+from ctestbed.transport.packet.reference_acks import (
+    Answer,
+    keep_back,
+    stands_alone,
+    wants_answer,
+)
 from ctestbed.transport.packet.reference_code import is_short, know, lacking, whole
 from ctestbed.transport.packet.reference_control import RCCLaw
 from ctestbed.transport.packet.reference_harm import change_rate
@@ -61,7 +67,10 @@ class Ends(ABC):
         if number == flow.packets - 1 - settings.code[1]:
             payload = flow.last
         path = flow.paths[self._next_path(flow, number)]
-        return Frame("data", payload + settings.header, flow, number, path, 0, flow.klass, self.now)
+        return Frame(
+            "data", payload + settings.header, flow, number, path, 0, flow.klass, self.now,
+            asked=wants_answer(flow, settings, self.now),
+        )  # fmt: skip
 
     def _next_path(self, flow: Flow, number: int) -> int:
         if not self.settings.spray:
@@ -113,7 +122,7 @@ class Ends(ABC):
             return
         if self.settings.retry < NEVER:
             flow.deadline = self.now + self.settings.retry
-        self._learn(flow, number, gap=gap)
+        self._learn(flow, sorted((number, *frame.others)), gap=gap)
         if self._is_done(flow):
             flow.finish = self.now
             flow.deadline = NEVER
@@ -127,19 +136,21 @@ class Ends(ABC):
             self._enter_ring(flow)
             self._serve(flow.port)
 
-    def _learn(self, flow: Flow, number: int, *, gap: bool) -> None:
+    def _learn(self, flow: Flow, numbers: list[int], *, gap: bool) -> None:
         """Note what an answer says of the flow's packets."""
         if self.settings.reliability == "sr":
             if gap:
-                self._ask_again(flow, number)
-            elif number not in flow.known:
-                flow.known.add(number)
-                flow.repair.discard(number)
-                flow.acked += 1
-                if self.settings.code[0]:
-                    know(flow, self.settings.code, number)
+                self._ask_again(flow, numbers[-1])
+                return
+            for number in numbers:
+                if number not in flow.known:
+                    flow.known.add(number)
+                    flow.repair.discard(number)
+                    flow.acked += 1
+                    if self.settings.code[0]:
+                        know(flow, self.settings.code, number)
         else:
-            flow.acked = max(flow.acked, number)
+            flow.acked = max(flow.acked, numbers[-1])
             if gap or flow.following < flow.acked:
                 self._rewind(flow)
 
@@ -267,7 +278,19 @@ class Ends(ABC):
         if port.pulled:
             self._set_timer(port, port.pull_at)
 
-    def _receive_any(self, node: Node, flow: Flow, number: int) -> list[tuple[str, int]]:
+    def _receive(self, node: Node, flow: Flow, frame: Frame) -> list[Answer]:
+        """Take a whole packet; return what its sender is to hear."""
+        number, settings = frame.number, self.settings
+        if settings.reliability == "gbn":
+            return self._receive_in_order(node, flow, number, urgent=frame.asked)
+        alone = settings.ack_every == 1 or stands_alone(flow, settings, number)
+        missing = self._receive_coded if settings.code[0] else self._receive_any
+        gaps = [Answer("nak", each) for each in missing(node, flow, number)]
+        if alone:
+            return [*gaps, Answer("ack", number)]
+        return gaps + keep_back(flow, settings, number, urgent=frame.asked or bool(gaps))
+
+    def _receive_any(self, node: Node, flow: Flow, number: int) -> list[int]:
         if number not in flow.have:
             flow.have.add(number)
             if len(flow.have) == flow.packets:
@@ -275,9 +298,9 @@ class Ends(ABC):
                 self._tell_followers(flow, node, receipt=True)
         gap = range(min(flow.seen, number), number if not self.settings.overtakes else 0)
         flow.seen = max(flow.seen, number + 1)
-        return [*(("nak", each) for each in gap), ("ack", number)]
+        return list(gap)
 
-    def _receive_coded(self, node: Node, flow: Flow, number: int) -> list[tuple[str, int]]:
+    def _receive_coded(self, node: Node, flow: Flow, number: int) -> list[int]:
         code = self.settings.code
         if number not in flow.have:
             flow.have.add(number)
@@ -285,15 +308,16 @@ class Ends(ABC):
             if flow.delivered < 0 and whole(flow, code, known=False):
                 flow.delivered = self.now
                 self._tell_followers(flow, node, receipt=True)
-        asked = [] if self.settings.overtakes else lacking(flow, code, number)
-        return [*(("nak", each) for each in asked), ("ack", number)]
+        return [] if self.settings.overtakes else lacking(flow, code, number)
 
-    def _receive_in_order(self, node: Node, flow: Flow, number: int) -> list[tuple[str, int]]:
+    def _receive_in_order(
+        self, node: Node, flow: Flow, number: int, *, urgent: bool
+    ) -> list[Answer]:
         if number > flow.expected:
             if flow.seen:
                 return []
             flow.seen = number + 1
-            return [("nak", flow.expected)]
+            return [Answer("nak", flow.expected)]
         if number == flow.expected:
             flow.expected += 1
             flow.seen = 0
@@ -301,7 +325,7 @@ class Ends(ABC):
             if flow.expected == flow.packets:
                 flow.delivered = self.now
                 self._tell_followers(flow, node, receipt=True)
-            elif flow.unacked < self.settings.ack_every:
+            elif flow.unacked < self.settings.ack_every and not urgent:
                 return []
         flow.unacked = 0
-        return [("ack", flow.expected)]
+        return [Answer("ack", flow.expected)]

@@ -32,6 +32,10 @@ class Frame:
     stamp: int = 0
     marked: bool = False
     trimmed: bool = False
+    asked: bool = False
+    """An answer is due at once."""
+    others: tuple[int, ...] = ()
+    """Of an acknowledgement: which packets it is of besides."""
     entered: "Queue | None" = None
     telemetry: list[tuple[int, int, int]] = field(default_factory=list)
     """HPCC: of each switch that it left, bytes that then waited and had been sent, and when."""
@@ -221,6 +225,8 @@ class Flow:
     seen: int = 0
     unacked: int = 0
     have: set[int] = field(default_factory=set)
+    untold: set[int] = field(default_factory=set)
+    """Packets that came and are not acknowledged yet."""
     delivered: int = -1
     next_notice: int = 0
     came: Counter[int] = field(default_factory=Counter)

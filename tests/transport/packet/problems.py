@@ -166,7 +166,7 @@ def problems(draw: st.DrawFn) -> Problem:
         headroom_pool=draw(pick([NEVER, 20_000])),
         retry=draw(pick([5 * 10**8, 2 * 10**9])),
         code=draw(pick([(0, 0), (2, 1), (4, 2), (3, 5)])) if selective else (0, 0),
-        ack_every=1 if selective else draw(pick([1, 4])),
+        ack_every=draw(pick([1, 4, 30])),
         reliability="sr" if selective else "gbn",
         spray=spray and not flowlet and not adaptive,
         adaptive=adaptive,
