@@ -82,6 +82,9 @@ def deliver(
     gain = (stamp & 0xFFFF) - settings[at.C_HEADER]
     stamp = stamp >> 16 << 16 | settings[at.C_CONTROL]
     first, last, kind = number, number, at.ACK
+    again = False
+    if settings[at.C_CC] == at.RCC and settings[at.C_RELIABILITY]:
+        again = marks[flows[whose, at.S_BITS] + number] & at.HAVE != 0
     gathers = settings[at.C_ACK_EVERY] > 1 and settings[at.C_RELIABILITY]
     alone = gathers and stands_alone(flows, marks, settings, whose, number)
     if place & at.TRIMMED:
@@ -112,7 +115,7 @@ def deliver(
         )
     if settings[at.C_CC] == at.RCC:
         gaps = last - first + (kind == at.NAK) + asked
-        want(ports, flows, pulls, doors, run, port, now, whose, path, gaps)
+        want(ports, flows, pulls, doors, run, port, now, whose, path, gaps, again)
     if gathers and kind == at.ACK:
         answers = keep_back(
             ports, flows, marks, store, chain, run, settings, port, whose, first, number, alone,

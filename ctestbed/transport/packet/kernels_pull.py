@@ -44,10 +44,15 @@ def stand_out(pulls, port, row):
 
 @indexed_from_zero
 @inner
-def want(ports, flows, pulls, doors, run, port, now, whose, path, gaps):
-    """Note at a receiver that a packet came, or its header, and that `gaps` packets did not."""
+def want(ports, flows, pulls, doors, run, port, now, whose, path, gaps, again):
+    """Note at a receiver that a packet came, or its header, and that `gaps` packets did not.
+
+    If it came `again`, its sender may have missed the last credit; that is said once more.
+    """
     row = len(ports) + whose
     pulls[row, at.Y_WANTED] += gaps
+    if again and pulls[row, at.Y_STANDS] == 0 and pulls[row, at.Y_PULLED] > 0:
+        pulls[row, at.Y_PULLED] = min(pulls[row, at.Y_PULLED], pulls[row, at.Y_WANTED] - 1)
     pulls[row, at.Y_PATH] = path
     if flows[whose, at.R_DONE] >= 0:
         if pulls[row, at.Y_STANDS]:

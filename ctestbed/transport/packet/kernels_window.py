@@ -72,7 +72,9 @@ def give_up(flows, control, parameters, settings, now, flow):
     elif settings[at.C_CC] == at.RCC:
         repair = flows[flow, at.S_REPAIR]
         sent = flows[flow, at.S_NEXT] + flows[flow, at.S_RESENT] - repair
-        more = min(control[flow, at.K_MOST], float(max(1, repair)))
+        more = control[flow, at.K_MOST]
+        if repair > 0:
+            more = min(more, float(repair))
         control[flow, at.K_WINDOW] = max(control[flow, at.K_WINDOW], sent + more)
         set_window(flows, control, settings, flow)
     elif settings[at.C_CC] == at.SWIFT:

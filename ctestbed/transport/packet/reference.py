@@ -458,6 +458,7 @@ class Simulation(Pauses, Ends):
         flow, number = frame.flow, frame.number
         assert flow is not None  # noqa: S101 - only pauses have none
         answers: list[Answer] = []
+        again = number in flow.have
         if self.settings.congestion == "dcqcn" and frame.marked and flow.next_notice <= self.now:
             flow.next_notice = self.now + int(self.settings.dcqcn.notice_period)
             answers.append(Answer("notice", 0))
@@ -468,7 +469,7 @@ class Simulation(Pauses, Ends):
             answers.append(Answer("nak", number if sr else flow.expected))
         else:
             answers += self._receive(port.node, flow, frame)
-        self._want(port, frame, sum(answer.kind == "nak" for answer in answers))
+        self._want(port, frame, sum(answer.kind == "nak" for answer in answers), again=again)
         for kind, what, others in answers:
             port.control.append(
                 Frame(

@@ -374,8 +374,11 @@ class RCCLaw(Law):
         self.allowed += more
 
     def give_up(self, sent: int, repair: int) -> None:
-        """Let some packets go again without a credit: those pulled may be lost."""
-        self.allowed = max(self.allowed, sent + min(self.unasked, max(1, repair)))
+        """Let some packets go again without a credit: those pulled may be lost.
+
+        With nothing to repeat, it is credits that are; then as many go as did at first.
+        """
+        self.allowed = max(self.allowed, sent + min(self.unasked, repair or self.unasked))
 
 
 def make_law(settings: PacketSettings, tuning: Tuning, flow: int, rates: list[float]) -> Law:

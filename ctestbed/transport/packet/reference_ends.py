@@ -244,12 +244,17 @@ class Ends(ABC):
             return number not in flow.have
         return is_short(flow, self.settings.code, number)
 
-    def _want(self, port: Port, frame: Frame, gaps: int) -> None:
-        """Note that a packet came, or its header, and that `gaps` packets did not."""
+    def _want(self, port: Port, frame: Frame, gaps: int, *, again: bool) -> None:
+        """Note that a packet came, or its header, and that `gaps` packets did not.
+
+        If it came `again`, its sender may have missed the last credit; that is said once more.
+        """
         flow = frame.flow
         if flow is None or not isinstance(flow.law, RCCLaw):
             return
         flow.missed += gaps
+        if again and flow not in port.pulled and flow.pulls > 0:
+            flow.pulls = min(flow.pulls, flow.pull_target() - 1)
         flow.last_seen = frame
         if flow.delivered >= 0:
             if flow in port.pulled:

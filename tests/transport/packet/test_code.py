@@ -1,12 +1,19 @@
 """Erasure codes: what they add, what they save, and how often a group must be repeated."""
 
 from dataclasses import replace
+from fractions import Fraction
 from math import comb
 from typing import Any
 
 import numpy as np
 import pytest
 
+from ctestbed.transport.laws.reliability import (
+    ChunkedWrite,
+    code_failure,
+    erasure_time,
+    parity_share,
+)
 from ctestbed.transport.packet.engine import simulate
 from ctestbed.transport.packet.problem import Harm, PacketOutcome, PacketSettings
 from ctestbed.transport.packet.reference import simulate_reference
@@ -68,6 +75,50 @@ def test_what_is_asked_again_is_what_groups_lack_on_average() -> None:
     assert expected - 4 * sigma < int(outcome.resent[0]) < 1.5 * expected + 4 * sigma
     plain = lossy(simulate, 8 * groups, loss, retry=10**10, code=(0, 0))
     assert int(plain.resent[0]) > 8 * groups * loss * 0.9
+
+
+@pytest.mark.parametrize(("data", "parity", "loss"), [(8, 2, 0.05), (32, 8, 0.1), (4, 1, 0.02)])
+def test_a_write_is_repeated_as_often_as_the_closed_form_says(
+    data: int, parity: int, loss: float
+) -> None:
+    # A write of one group falls back on repetition if more than `parity` packets of it are lost.
+    law = code_failure(loss, data, parity)
+    writes = 1500
+    again = sum(
+        int(lossy(simulate, data, loss, code=(data, parity), seed=seed, retry=10**10).resent[0] > 0)
+        for seed in range(writes)
+    )
+    assert abs(again - writes * law) < 4 * (writes * law * (1 - law)) ** 0.5
+
+
+def test_a_long_write_takes_as_long_as_the_closed_form_says_or_a_little_less() -> None:
+    # facts/fabric.md 1.4: (M + ceil(M / R)) Tinj + P(fall back) (RTT + wait RTT) + E[T_sr]. Our
+    # receiver asks at the end of each group and not of the write: `wait` is nothing.
+    data, parity, loss, groups, far = 8, 2, 0.03, 25, 10**9
+    write = ChunkedWrite(data * groups, FRAME, 2 * far, 2 * far, loss)
+    law = erasure_time(write, data, parity, wait=Fraction(0))
+    took = []
+    for seed in range(300):
+        losses = np.array([[0, 0, NEVER, int(loss * 2**32)]], np.int64)
+        choices = replace(
+            CODED, seed=seed, retry=10**11, harm=Harm(losses, np.zeros((0, 4), np.int64))
+        )
+        took.append(
+            int(simulate(*chain([(10**11, far)], data * groups * 4000, choices)).delivered[0])
+        )
+    # The law counts no way to the receiver, and two round trips for what one brings.
+    least = (data + parity) * groups * FRAME
+    fallback = 1 - (1 - code_failure(loss, data, parity)) ** groups
+    assert least * 0.98 + far + 0.9 * fallback * 2 * far < np.mean(took) < law + far
+
+
+def test_the_published_share_of_parity_is_what_is_sent() -> None:
+    # Row L17: of EC(32, 8) 20 % of the bytes sent is parity.
+    # Over a cable so long that the sender does not hear in time which parity is not needed.
+    outcome = simulate(*chain([(10**11, 10**8)], 32 * 50 * 4000, replace(CODED, code=(32, 8))))
+    sent = int(outcome.ports.sent_bytes[0, 0])
+    assert (sent - 32 * 50 * 4064) / sent == pytest.approx(float(parity_share(32, 8)), abs=1e-12)
+    assert parity_share(32, 8) == Fraction(1, 5)
 
 
 @engines

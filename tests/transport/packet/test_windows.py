@@ -1,5 +1,6 @@
 """Laws that set windows: closed forms, bounds, and answers of packets that were sent twice."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -7,7 +8,7 @@ import pytest
 
 from ctestbed.transport.packet.engine import simulate
 from ctestbed.transport.packet.laws import CongestionControl, tune
-from ctestbed.transport.packet.problem import PacketFlows, PacketNetwork, PacketSettings
+from ctestbed.transport.packet.problem import Harm, PacketFlows, PacketNetwork, PacketSettings
 from ctestbed.transport.packet.reference import simulate_reference
 from tests.transport.packet.problems import NEVER, Problem, chain, column, every_link
 from tests.transport.packet.test_engines import difference
@@ -78,3 +79,40 @@ def test_answers_of_packets_that_were_sent_twice_are_told_apart(
     one, other = simulate(*problem, 10**9), simulate_reference(*problem, 10**9)
     assert int(one.resent.sum()) > 0
     assert difference(one, other) is None
+
+
+@pytest.mark.parametrize("engine", [simulate, simulate_reference])
+@pytest.mark.parametrize("lossy", [(0,), (1,), (0, 1)])
+@pytest.mark.parametrize("share", [0.02, 0.3])
+def test_receiver_credits_that_get_lost_hold_a_flow_up_and_do_not_stop_it(
+    engine: Any, lossy: tuple[int, ...], share: float
+) -> None:
+    # Link 1 carries credits and acknowledgements, link 0 the packets that ask for them.
+    rows = np.array([[link, 0, NEVER, int(share * 2**32)] for link in lossy], np.int64)
+    choices = PacketSettings(
+        lossless=0, reliability="sr", congestion="rcc", retry=10**8,
+        harm=Harm(rows, np.zeros((0, 4), np.int64)),
+    )  # fmt: skip
+    outcome = engine(*chain([(10**11, 10**6)], 800_000, choices), 10**12)
+    assert outcome.ended
+    assert outcome.erred > 0
+    calm = engine(*chain([(10**11, 10**6)], 800_000, replace(choices, harm=None)))
+    assert calm.resent.tolist() == [0]
+    assert calm.finish[0] < outcome.finish[0]
+
+
+def test_no_credit_at_all_leaves_the_timer_to_send_the_rest() -> None:
+    # All that goes back is lost for 1 ms: what the path holds goes unasked, again at each timer.
+    rows = np.array([[1, 0, 10**9, 2**32]], np.int64)
+    choices = PacketSettings(
+        lossless=0, reliability="sr", congestion="rcc", retry=10**8,
+        harm=Harm(rows, np.zeros((0, 4), np.int64)),
+    )  # fmt: skip
+    problem = chain([(10**11, 10**6)], 800_000, choices)
+    unasked = int(tune(problem[0], problem[1], choices).unasked(4064.0)[0])
+    cut = simulate(*problem, 9 * 10**8)
+    assert cut.finish.tolist() == [-1]
+    assert unasked <= cut.data_hops <= 10 * unasked
+    whole = simulate(*problem)
+    assert whole.ended
+    assert 10**9 < int(whole.finish[0]) < 13 * 10**8
