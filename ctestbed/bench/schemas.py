@@ -28,6 +28,7 @@ DATA_TYPES: Final[dict[str, tuple[str, str]]] = {
     "ctestbed.topology.export/1": ("ctestbed.topology.exporting", "ExportData"),
     "ctestbed.route.path/1": ("ctestbed.routing.commands", "PathData"),
     "ctestbed.sim.transfer/1": ("ctestbed.workload.transfer", "TransferData"),
+    "ctestbed.sim.transfer-seeds/1": ("ctestbed.workload.packet_runs", "SeedsData"),
     "ctestbed.sim.headroom/1": ("ctestbed.workload.headroom", "HeadroomData"),
     "ctestbed.sim.longhaul/1": ("ctestbed.workload.longhaul", "LongHaulData"),
     "ctestbed.cvm.launch/1": ("ctestbed.tee.commands", "VMData"),
@@ -62,6 +63,8 @@ def list_schemas() -> list[tuple[str, str]]:
 
 def _command_of(name: str) -> str:
     _, noun, verb = name.split("/", 1)[0].split(".")
+    if verb == "transfer-seeds":
+        return "ctestbed sim transfer --seeds"
     if verb == "as-built":
         return f"ctestbed {noun} validate --as-built"
     return f"ctestbed {noun}" if noun == verb else f"ctestbed {noun} {verb}"

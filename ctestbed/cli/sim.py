@@ -69,6 +69,15 @@ def transfer(
         ),
     ] = "auto",
     seed: SeedOption = None,
+    seeds: Annotated[
+        str | None,
+        typer.Option(
+            "--seeds",
+            metavar="SEEDS",
+            help="Packets: a run for each of 1..8 or 1,5,9..12, on all processors, and how they "
+            "spread.",
+        ),
+    ] = None,
     flows: Annotated[
         Literal["auto", "all"],
         typer.Option("--flows", help="List every flow, or of many the slowest."),
@@ -195,7 +204,10 @@ def transfer(
         "fail": tuple(fail) if fail else None,
     }
     given = {name: value for name, value in options.items() if value is not None}
-    if engine == "packet" or spread not in {None, "balanced", "ecmp"} or given:
+    if seeds is not None and seed is not None:
+        raise typer.BadParameter("--seed is one of several, or alone", param_hint="--seeds")
+    several = seeds is not None
+    if engine == "packet" or spread not in {None, "balanced", "ecmp"} or given or several:
         if engine == "flow":
             raise typer.BadParameter("the flow engine has no packets", param_hint="--engine")
         from ctestbed.workload.packet_transfer import PacketTransferRequest, run_packet_transfer
@@ -208,6 +220,10 @@ def transfer(
         from ctestbed.cli._progress import progress_line
 
         with progress_line() as progress:
+            if seeds is not None:
+                from ctestbed.workload.packet_runs import parse_seeds, run_seeds
+
+                return Reply(run_seeds(packets, parse_seeds(seeds), progress))
             return Reply(run_packet_transfer(packets, progress))
     from ctestbed.workload.transfer import TransferRequest, run_transfer
 

@@ -27,6 +27,8 @@ COMMANDS: list[tuple[str, ...]] = [
     ("route", "path", "kunlun-32k", "0", "4"),
     ("sim", "transfer", "kunlun-32k", "--pattern", "shift:4", "--size", "1MB"),
     ("sim", "transfer", "lab-128", "--pattern", "shift:64", "--size", "2MB"),
+    ("sim", "transfer", "lab-128", "--pattern", "ring", "--size", "4kB", "--seeds", "1..2"),
+    ("sim", "transfer", "lab-128", "--pattern", "incast:8", "--size", "400kB", "--xoff", "8kB"),
     ("sim", "headroom", "two-campus-150km"),
     ("sim", "longhaul", "--distance", "2km", "--rate", "10Gbps", "--buffer", "2MB"),
     ("sim", "headroom", "--rate", "800Gbps", "--delay", "1ms"),

@@ -47,6 +47,15 @@ def estimate(network: PacketNetwork, flows: PacketFlows, settings: PacketSetting
     return tables + int((links * _CHUNK + 2 * flight) * at.FRAME * _WORD)
 
 
+_sharing = [1]
+"""Processes that run packets at once, this one among them."""
+
+
+def share_with(processes: int) -> None:
+    """Count on so many processes of this kind in all, each with as much need as this one."""
+    _sharing[0] = processes
+
+
 def available() -> int | None:
     """Return the bytes that this process may still take, None where nothing says so."""
     bounds = []
@@ -64,6 +73,10 @@ def available() -> int | None:
     return min(bounds) if bounds else None
 
 
+def _in_processes() -> str:
+    return f" in {_sharing[0]} processes" if _sharing[0] > 1 else ""
+
+
 def require(network: PacketNetwork, flows: PacketFlows, settings: PacketSettings) -> None:
     """Refuse a run whose tables do not fit.
 
@@ -71,10 +84,11 @@ def require(network: PacketNetwork, flows: PacketFlows, settings: PacketSettings
         EnvironmentLacksError: they need more memory than there is.
     """
     needed, there = estimate(network, flows, settings), available()
-    if there is not None and needed > there:
+    together = needed * _sharing[0]
+    if there is not None and together > there:
         raise EnvironmentLacksError(
             "CTB-S131",
-            f"packets of {len(flows.sizes):,} flows would take about {format_size(needed)} of "
-            f"memory, and {format_size(max(0, there))} are free",
+            f"packets of {len(flows.sizes):,} flows would take about {format_size(together)} of "
+            f"memory{_in_processes()}, and {format_size(max(0, there))} are free",
             hint="drive fewer or smaller flows, larger packets (--payload), or `--engine flow`",
         )

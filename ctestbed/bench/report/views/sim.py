@@ -3,6 +3,7 @@
 from typing import Any
 
 from ctestbed.bench.report.blocks import Block, Facts, Plot, Series, Table, cut_rows, table
+from ctestbed.bench.report.common import format_value
 from ctestbed.bench.report.longlinks import longhaul_blocks
 from ctestbed.bench.report.quantity import show_length, show_rate, show_size, show_time
 from ctestbed.bench.report.sights import sight_blocks
@@ -172,3 +173,29 @@ def headroom_blocks(link: dict[str, Any]) -> list[Block]:
 def longhaul(envelope: Envelope) -> list[Block]:
     """Every point's verdict, where schemes break, and share over distance."""
     return longhaul_blocks(envelope["data"])
+
+
+def transfer_seeds(envelope: Envelope) -> list[Block]:
+    """How the metrics of several runs spread."""
+    data = envelope["data"]
+    whole = sum(run["complete"] for run in data["runs"])
+    pairs = (
+        ("testbed", data["testbed"]),
+        ("pattern", data["pattern"]),
+        ("whole runs", f"{whole:,} of {len(data['seeds']):,} seeds"),
+    )
+    rows = [
+        [row["name"], f"{row['n']:,}"]
+        + [format_value(_whole(row[part], row["unit"]), row["unit"]) for part in _SPREAD]
+        for row in data["spread"]
+    ]
+    header = "metric | runs> | mean> | sd> | min> | p50> | p90> | max>"
+    return [Facts("Transfer with several seeds", pairs), table("Spread over runs", header, rows)]
+
+
+_SPREAD = ("mean", "sd", "min", "p50", "p90", "max")
+
+
+def _whole(value: float, unit: str) -> float:
+    """Return a value as it is written: counts and quantities in whole units."""
+    return value if unit in {"", "1", "ratio"} else round(value)
