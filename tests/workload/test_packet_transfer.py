@@ -383,6 +383,23 @@ def test_what_is_no_reliability_is_refused(reliability: str) -> None:
     assert refused.value.code == "CTB-S086"
 
 
+def test_parity_stands_in_for_what_a_cable_loses() -> None:
+    options: dict[str, Any] = {
+        "flow_control": "none", "fail": ("loss:leaf-00~h000/nic-0,share=0.02",), "retry": "5ms",
+    }  # fmt: skip
+    plain, coded = (
+        figures(run("lab-128", "incast:1", "4MB", reliability=each, **options))
+        for each in ("sr", "ec:8,3")
+    )
+    assert plain["drops.errors"] > 0
+    assert coded["drops.errors"] > 0
+    # Of 125 groups of 11, 0.02 % lose more than three; without parity every loss is repeated.
+    assert plain["packets.resent"] >= 10
+    assert coded["packets.resent"] <= 4
+    assert coded["packets.parity.share"] == pytest.approx(3 / 11, abs=1e-6)
+    assert coded["flows.unfinished"] == plain["flows.unfinished"] == 0
+
+
 @pytest.mark.parametrize(
     "options", [{}, {"reliability": "sr"}, {"reliability": "sr", "spread": "spray"}]
 )
