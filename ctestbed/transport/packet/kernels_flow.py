@@ -157,6 +157,9 @@ def acknowledge(
             flows, control, parameters, run, settings, now, flow, number, kind, fresh, place, stamp
         )
         hold(ports, flows, flow)
+    elif settings[at.C_RELIABILITY]:
+        # What was to be sent again may have come after all, and there may be nothing else.
+        hold(ports, flows, flow)
     return settle_window(ports, flows, flow)
 
 
